@@ -1,4 +1,4 @@
-"""For all tests; how `make test-python` spreads them over processes (`pytest` alone has one)."""
+"""Settings of all tests, and their distribution over the processes of `make test-python`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.scale import ScaleError, scaled, suite_scale
 
-# Under nohup it is ignored, and the commands that the tests start would ignore it, too.
+# nohup ignores the signal, and commands started by the tests would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    # A process of tests runs on every core. Threads of their own make small matrices far slower.
+    # Tests already run on every core. More threads make operations on small matrices far slower.
     os.environ.setdefault(variable, "1")
 
 EXAMPLES = 30
-"""That Hypothesis tries in a test that asks for no number of its own."""
+"""The examples of a Hypothesis test without a number of its own."""
 
 RAY = "tests/trainer/on_ray/"
-"""All tests that start a Ray runtime, which takes all cores for its own: one at a time."""
+"""Tests that start a Ray runtime, which occupies all cores; they run one at a time."""
 
 
 class ByFile(LoadFileScheduling):
-    """A file's tests share a process, and what is slow to set up; those with Ray do, too."""
+    """Runs the tests of a file in one process, so that they share fixtures; Ray's tests as well."""
 
     def _split_scope(self, nodeid: str) -> str:
         return RAY if nodeid.startswith(RAY) else super()._split_scope(nodeid)
@@ -38,7 +38,7 @@ def pytest_configure() -> None:
         suite_scale()
     except ScaleError as error:
         raise pytest.UsageError(str(error)) from error
-    # Machines are shared and slow at times; a time limit an example would fail tests for no fault.
+    # On a shared machine, a time limit for each example would fail correct tests.
     settings.register_profile("heddle", deadline=None, max_examples=scaled(EXAMPLES))
     settings.load_profile("heddle")
 

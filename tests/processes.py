@@ -1,4 +1,4 @@
-"""What the system says of other processes, under `/proc`."""
+"""The state of other processes, read from `/proc`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def descendants(ancestor: int) -> list[int]:
-    """All processes below one, by id."""
+    """Return the ids of all descendants of a process."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
@@ -20,7 +20,7 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def is_alive(process: int, but: bytes | None = None) -> bool:
-    """Whether it still runs, and has no such word in its name; a zombie does not."""
+    """Whether a process runs and its command line lacks `but`; a zombie does not run."""
     try:
         if but is not None and but in Path(f"/proc/{process}/cmdline").read_bytes():
             return False
@@ -30,7 +30,7 @@ def is_alive(process: int, but: bytes | None = None) -> bool:
 
 
 def cpu_seconds(process: int) -> float:
-    """What it and the processes below it have used so far, which a busy machine makes no more."""
+    """Return the processor time of a process and its descendants; other load does not add to it."""
     ticks = 0
     for one in (process, *descendants(process)):
         with contextlib.suppress(OSError):
@@ -39,5 +39,5 @@ def cpu_seconds(process: int) -> float:
 
 
 def _state(path: Path) -> list[str]:
-    """The state of a process, its parent, and more: what follows its name."""
+    """Return the fields of `/proc/ID/stat` after the name: state, parent and so on."""
     return (path / "stat").read_text().rpartition(")")[2].split()

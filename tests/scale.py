@@ -1,4 +1,4 @@
-"""How long tests run: HEDDLE_TEST_SCALE times as long as by default; `make test-full` sets 10."""
+"""The length of tests: HEDDLE_TEST_SCALE times the default; `make test-full` sets 10."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 import os
 
 VARIABLE = "HEDDLE_TEST_SCALE"
-"""Multiplies run lengths, random trials, hypothesis examples, kill points and the like."""
+"""Multiplies run lengths, random trials, Hypothesis examples, kill points and other counts."""
 
 
 class ScaleError(ValueError):
-    """The variable holds no number above 0; the message names it."""
+    """Raised if the variable is not a number above 0; the message names it."""
 
 
 def suite_scale() -> float:
-    """The number that the environment gives; 1 where it gives none."""
+    """Return the scale that the environment sets; 1 if it sets none."""
     text = os.environ.get(VARIABLE, "1")
     try:
         value = float(text)
@@ -26,14 +26,14 @@ def suite_scale() -> float:
 
 
 def scaled(count: int, most: int | None = None) -> int:
-    """A count that is right for the default suite, made as much larger as the environment says.
+    """Return a count of the default suite, multiplied by the scale.
 
     Args:
-        count: what the default suite has.
-        most: there are no more than that, whatever the scale.
+        count: the count in the default suite.
+        most: the limit at any scale.
 
     Raises:
-        ScaleError: the environment gives no scale.
+        ScaleError: the environment sets an invalid scale.
     """
     found = max(1, round(count * suite_scale()))
     return found if most is None else min(found, most)

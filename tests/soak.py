@@ -1,11 +1,11 @@
-"""The long runs: too long for `make test`, run by `make soak`.
+"""Long runs, too long for `make test`; `make soak` runs them.
 
 Histories: trials on virtual cores, of all workloads, protocols, random tables and schedules, until
-so many transactions were checked or the time is over. Consistency: TPC-C under every native
-protocol, every seed and random tables, on as many workers as cores and on many more, each on a
-database of its own; after each run the conditions of clause 3.3.2 must hold. Memory: a workload
-that deletes as many rows as it inserts, and whose database must not grow once it has found its
-size. Exits with 1 if anything failed.
+`--transactions` are checked or the time is over. Consistency: TPC-C under every native protocol,
+every seed and random tables, with a worker per core and with many more. Each run has its own
+database, which must satisfy the conditions of clause 3.3.2 afterwards. Memory: a workload that
+deletes as many rows as it inserts; its database must stop growing. The exit code is 1 if anything
+failed.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ CHURN = {
     "insert": "20",
     "delete": "20",
 }
-"""Inserts and deletes in equal shares, with scans over them."""
+"""The workload of the memory runs: inserts and deletes in equal shares, with scans."""
 STRETCH_SECONDS = 10.0
-"""The memory in use is read after stretches of this length."""
+"""The length of stretches, after each of which the memory in use is read."""
 CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "generic": ({"name": "generic"}, 0.002),
     "tpcc": ({"name": "tpcc", "mix": "full"}, 0.02),
@@ -60,18 +60,18 @@ CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "epinions": ({"name": "epinions", "users": "1000", "items": "500"}, 0.01),
     "taobench": ({"name": "taobench", "objects": "500"}, 0.01),
 }
-"""What histories are checked of, and how many virtual seconds of it in a trial. To these come
-`replay` and `shop`, of small traces that are made for them."""
+"""Workloads whose histories are checked, and the virtual seconds of a trial. `replay` and `shop`
+are added, on small traces made for them."""
 CORES = 16
-"""Of the machines they run on."""
+"""The cores of the virtual machines."""
 FAILED_TRIAL = "counterexample-{}.json"
 GROWTH_MAX = 32 << 20
-"""Bytes by which the database may wander once a tenth of the run is over."""
+"""The maximum growth of the database in bytes after the first tenth of a run."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: what on, under what, for how long. The last but for churn is checked afterwards."""
+    """A run: its kind, policy, workers and length. All but churn are checked afterwards."""
 
     kind: str
     policy: str
@@ -84,12 +84,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How it went.
+    """The outcome of a run.
 
     Attributes:
         case: the run.
-        figures: what it did, in words.
-        faults: what was wrong; empty if nothing was.
+        figures: commits and other figures, in words.
+        faults: the failures; empty if the run passed.
     """
 
     case: Case
@@ -114,7 +114,7 @@ def consistency(case: Case) -> Verdict:
 
 
 def churn(case: Case) -> Verdict:
-    """Run inserts and deletes in stretches, and watch the memory in use."""
+    """Run inserts and deletes in stretches, and check that memory stops growing."""
     evaluator = Evaluator(CHURN, cores=case.workers, grown_bytes_max=sys.maxsize)
     subject = subject_of(case.policy, evaluator.signature, untuned)
     stretches = max(2, round(case.seconds / STRETCH_SECONDS))
@@ -133,7 +133,7 @@ def churn(case: Case) -> Verdict:
 
 
 def cases(arguments: argparse.Namespace) -> Iterator[tuple[Case, ...]]:
-    """Two rounds: first what may share the cores, then what is watched for its memory."""
+    """Yield two batches: runs that may share the cores, then runs whose memory is measured."""
     tables = [*seed_names(), *(f"random:{seed}" for seed in range(arguments.random))]
     names = [*native_subjects(), *(name for name in tables if not name.endswith(":SEED"))]
     yield tuple(
@@ -149,7 +149,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[tuple[Case, ...]]:
 
 
 def soak(batch: Sequence[Case], jobs: int, console: Console) -> int:
-    """Run the cases, `jobs` at once; returns how many failed."""
+    """Run the cases, `jobs` at a time; returns the number of failures."""
     failed = 0
     with (
         ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool,
@@ -173,7 +173,7 @@ def soak(batch: Sequence[Case], jobs: int, console: Console) -> int:
 
 
 def check_histories(arguments: argparse.Namespace, console: Console) -> int:
-    """Run trials until there were enough; returns how many found something."""
+    """Run trials up to the limits; returns the number with findings."""
     folder = Path(mkdtemp(prefix="heddle-soak-"))
     traced = {
         "replay": shop(folder / "replay", *day(transactions=3000, sessions=2 * CORES)),
@@ -181,13 +181,13 @@ def check_histories(arguments: argparse.Namespace, console: Console) -> int:
     }
     checked = CHECKED | {name: (follow(name, trace), 0.005) for name, trace in traced.items()}
     failed = check_trials(checked, arguments, console)
-    if failed == 0:  # else a counterexample may need it
+    if failed == 0:  # otherwise a counterexample may need it
         rmtree(folder)
     return failed
 
 
 def follow(name: str, trace: Path) -> dict[str, str]:
-    """A workload that follows all of a trace; its program is made beside it."""
+    """Return a workload that follows a whole trace; its program is written next to the trace."""
     program = trace.with_suffix(".program")
     found = open_trace(trace)
     make_program(found, choose_part(found, None, None), program)
@@ -199,7 +199,7 @@ def check_trials(
     arguments: argparse.Namespace,
     console: Console,
 ) -> int:
-    """Run trials of several workloads in turn; returns how many found something."""
+    """Run trials of several workloads in turn; returns the number with findings."""
     plans = [
         TrialPlan(
             workload=workload,
@@ -246,25 +246,29 @@ def check_trials(
 
 
 def main() -> int:
-    """Read the command line, run, sum up."""
+    """Read the command line, run, and print a summary."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of each TPC-C run (60); 0: none"
+        "--seconds", type=float, default=60.0, help="length of each TPC-C run (60); 0: none"
     )
-    parser.add_argument("--random", type=int, default=50, help="random tables (50)")
+    parser.add_argument("--random", type=int, default=50, help="number of random tables (50)")
     parser.add_argument(
-        "--workers", type=int, nargs="+", default=[2, 8], help="of the TPC-C runs (2 8)"
-    )
-    parser.add_argument(
-        "--transactions", type=int, default=100_000_000, help="checked histories hold (100000000)"
+        "--workers", type=int, nargs="+", default=[2, 8], help="workers of the TPC-C runs (2 8)"
     )
     parser.add_argument(
-        "--check-seconds", type=float, default=3600.0, help="at most, for them; 0 leaves them out"
+        "--transactions", type=int, default=100_000_000, help="total to check (100000000)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the trials (1)")
-    parser.add_argument("--memory-seconds", type=float, default=600.0, help="0 leaves them out")
-    parser.add_argument("--memory-policies", nargs="+", default=["silo", "ic3"], help="(silo ic3)")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once (2)")
+    parser.add_argument(
+        "--check-seconds", type=float, default=3600.0, help="limit of the check (3600); 0: none"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (1)")
+    parser.add_argument(
+        "--memory-seconds", type=float, default=600.0, help="length of each (600); 0: none"
+    )
+    parser.add_argument(
+        "--memory-policies", nargs="+", default=["silo", "ic3"], help="policies (silo ic3)"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="parallel runs (2)")
     console = Console()
     arguments = parser.parse_args()
     failed = check_histories(arguments, console)

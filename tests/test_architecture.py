@@ -26,7 +26,7 @@ SOURCES = ("*.h", "*.cc", "*.in")
 
 
 def allowed(folder: str) -> set[str]:
-    """The folders that a folder's files may include."""
+    """Return the folders that a folder's files may include."""
     before: set[str] = set()
     for group in ORDER:
         if folder in group:
@@ -36,7 +36,7 @@ def allowed(folder: str) -> set[str]:
 
 
 def violations(engine: Path) -> list[str]:
-    """One line for each include that the order forbids: file, line, include and rule."""
+    """Return a line for each forbidden include: file, line, include and rule."""
     found = []
     for path in sorted(path for kind in SOURCES for path in engine.rglob(kind)):
         folder = path.relative_to(engine).parts[0]
@@ -54,7 +54,7 @@ def violations(engine: Path) -> list[str]:
     return found
 
 
-def test_the_order_has_every_folder() -> None:
+def test_the_order_lists_every_folder() -> None:
     folders = {path.name for path in ENGINE.iterdir() if any(path.rglob("*.h"))}
     assert folders - FREE == set().union(*ORDER)
 
@@ -82,7 +82,7 @@ def test_a_forbidden_include_is_named(tmp_path: Path, file: str, include: str) -
     assert violation.endswith(", ".join(sorted(allowed(path.parent.name))))
 
 
-def test_what_comes_before_may_be_included(tmp_path: Path) -> None:
+def test_folders_of_earlier_groups_may_be_included(tmp_path: Path) -> None:
     path = tmp_path / "workload" / "mine.h"
     path.parent.mkdir()
     names = [

@@ -1,6 +1,6 @@
-"""Pages that include files hold them as they are. `python tests/test_included_files.py` does it.
+"""Pages include files verbatim; `python tests/test_included_files.py` updates the pages.
 
-A page has a marker and, on the next line, a fenced block, which holds the file:
+A page has a marker and, on the next line, a fenced block with the file:
 
     <!-- file: tests/trainer/dummy_search.py -->
 """
@@ -23,7 +23,7 @@ INCLUDED = {
 
 
 def with_files(page: str) -> str:
-    """The text of a page with its files as they are now."""
+    """Return the text of a page with the current contents of its files."""
 
     def block(found: re.Match[str]) -> str:
         text = (ROOT / found[1]).read_text(encoding="utf-8")

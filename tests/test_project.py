@@ -1,4 +1,4 @@
-"""The project as a whole: it imports, its command runs, its pages hold together."""
+"""The whole project: modules import, the command runs, links of pages resolve."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
 
 def module_names() -> list[str]:
-    """Every module of every package, by walking the folders."""
+    """Return the modules of all packages."""
     names = []
     for package in PACKAGES:
         names.append(package)
@@ -30,12 +30,12 @@ def module_names() -> list[str]:
 
 
 def pages() -> list[Path]:
-    """The Markdown pages people read."""
+    """Return the Markdown pages of the project."""
     return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def tracked_files() -> list[Path]:
-    """Files under version control or about to be; none where this is no git checkout."""
+    """Return tracked files and new files that git does not ignore; none outside a git checkout."""
     listing = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -47,7 +47,7 @@ def tracked_files() -> list[Path]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors a page's headings make, as GitHub names them."""
+    """Return the anchors of a page's headings, as GitHub names them."""
     headings = re.findall(r"^#+ +(.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -57,7 +57,7 @@ def test_every_module_imports(name: str) -> None:
     importlib.import_module(name)
 
 
-def test_importing_the_packages_stays_light() -> None:
+def test_importing_the_packages_loads_no_slow_library() -> None:
     """Slow libraries are imported where they are used, so that `heddle --help` is quick."""
     heavy = ("mlflow", "ray", "torch", "matplotlib")
     code = (
@@ -93,7 +93,7 @@ def test_links_resolve(page: Path) -> None:
     broken = []
     for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
-            continue  # another site
+            continue  # a link to another site
         name, _, anchor = target.partition("#")
         linked = (page.parent / name).resolve() if name else page
         if not linked.exists() or (
@@ -103,12 +103,12 @@ def test_links_resolve(page: Path) -> None:
     assert broken == []
 
 
-def test_the_changelog_has_a_place_for_the_next_change() -> None:
+def test_the_changelog_has_an_unreleased_section() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "\n## [Unreleased]\n" in changelog
 
 
-def test_constraints_name_versions_and_nothing_else() -> None:
+def test_constraints_contain_only_versions() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins

@@ -22,7 +22,7 @@ def test_without_the_variable_a_count_stays(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("scale", ["", "abc", "0", "-1", "nan", "inf"])
-def test_what_is_no_scale_is_named(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_scale_is_reported(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, scale)
     with pytest.raises(ScaleError, match=f"{VARIABLE}={scale}: must be a number above 0"):
         scaled(7)

@@ -1,4 +1,4 @@
-"""Waiting for an event: until it happens, however busy the machine is with other things."""
+"""Waiting for an event, with a time limit that suits a busy machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 600.0
-"""Longer than anything that the tests wait for takes on a slow machine that others use, too."""
+"""Longer than any awaited event takes on a slow and shared machine."""
 
 
 def wait_until(happened: Callable[[], bool], pause_s: float = 0.02) -> None:
-    """Return as soon as it has."""
+    """Return as soon as `happened` returns true."""
     deadline = time.monotonic() + PATIENCE_S
     while not happened():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -16,16 +16,15 @@ from traces.importing import Imported, NothingImportedError, import_log
 from traces.output import counted, print_reasons, print_table
 from traces.result_file import JSON, TABLE, print_json
 
-EXAMPLES = """
-\b
-Examples:
-  heddle trace import --format ecommerce 2019-Oct.csv.gz 2019-Nov.csv.gz shop
-  heddle trace import --format access-log --mapping app.yaml app.jsonl app-trace
-  heddle trace import --format complete-journey journey
-  heddle trace import --format postgresql --schema schema.sql log/postgresql-*.csv shop-trace
-  heddle trace import --format access-log --mapping app.yaml --format json app.jsonl app-trace
-  heddle trace import --format access-log --help
-"""
+_COMMANDS = (
+    "heddle trace import --format ecommerce 2019-Oct.csv.gz 2019-Nov.csv.gz shop",
+    "heddle trace import --format access-log --mapping app.yaml app.jsonl app-trace",
+    "heddle trace import --format complete-journey journey",
+    "heddle trace import --format postgresql --schema schema.sql log/postgresql-*.csv shop-trace",
+    "heddle trace import --format access-log --mapping app.yaml --format json app.jsonl app-trace",
+    "heddle trace import --format access-log --help",
+)
+EXAMPLES = "\n\b\nExamples:\n" + "".join(f"  {command}\n" for command in _COMMANDS)
 
 
 class ImportCommand(click.Command):

@@ -1,4 +1,4 @@
-"""What the engine declares is what people read in settings files, in pages, and in policies."""
+"""Generated settings files, pages and policies match the engine's declarations."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WORD = OptionSpec("skew", "choice", "how unequal", "flat", choices=("flat", "ste
     generate.generated(),
     ids=[str(path.relative_to(generate.ROOT)) for path, _ in generate.generated()],
 )
-def test_every_file_is_as_it_is_generated(path: Path, text: str) -> None:
+def test_every_file_is_up_to_date(path: Path, text: str) -> None:
     current = path.read_text(encoding="utf-8")
     assert current == text, "the engine declares something else: run python -m configs.generate"
 
 
-def test_the_files_are_those_that_people_read() -> None:
+def test_settings_pages_and_policies_are_generated() -> None:
     names = {str(path.relative_to(generate.ROOT)) for path, _ in generate.generated()}
     assert {"configs/workload/ycsb.yaml", "configs/machine/costs/paper.yaml"} <= names
     assert {"docs/admission.md", "docs/options.md", "policies/declared.py"} <= names
 
 
-def test_a_new_workload_needs_its_name_alone(tmp_path: Path) -> None:
+def test_a_new_workload_needs_only_its_name(tmp_path: Path) -> None:
     path = tmp_path / "bank.yaml"
     path.write_text("# A bank.\nname: bank\n")
     _, text = generate.settings_file(path, [COUNT, WORD])
@@ -55,7 +55,7 @@ def test_a_default_is_written_as_yaml_reads_it(
     assert yaml.safe_load(text)["key"] == default
 
 
-def test_a_stale_file_is_named_and_made_current(
+def test_a_stale_file_is_named_and_updated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "page.md"

@@ -50,7 +50,7 @@ class Page:
 
 
 def sentences(block: str) -> list[str]:
-    """A block cut at full stops, question marks, exclamation marks and colons."""
+    """Split a block at full stops, question marks, exclamation marks and colons."""
     return [one.strip() for one in SENTENCE_END.split(block) if words(one)]
 
 
@@ -59,7 +59,7 @@ def words(text: str) -> int:
 
 
 def read(text: str, width: int) -> Page:
-    """The page of a Markdown text; lines longer than `width` are counted without link targets."""
+    """Parse a Markdown text; link targets do not count towards the `width` of a line."""
     page = Page()
     block: list[str] = []
     fence = ""
@@ -99,5 +99,5 @@ def read(text: str, width: int) -> Page:
 
 
 def _plain(text: str) -> str:
-    """Markdown as it reads: link texts without targets, code spans as one word."""
+    """Return Markdown as plain text: link texts without targets, code spans as one word."""
     return LINK.sub(r"\g<text>", CODE.sub("CODE", text)).replace("**", "")

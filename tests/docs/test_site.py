@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, and has what its first page promises."""
+"""The documentation site builds without a warning, and is complete."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_page_can_be_searched_for(site: Path) -> None:
     assert (site / "search.html").is_file()
 
 
-def test_the_pages_follow_one_another(site: Path) -> None:
+def test_consecutive_pages_link_to_each_other(site: Path) -> None:
     index = (site / "docs" / "index.html").read_text(encoding="utf-8")
     assert re.search(r'<a class="next-page" href="start-postgresql.html"', index)
     page = (site / "docs" / "start-cpp.html").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def test_the_pages_follow_one_another(site: Path) -> None:
     assert re.search(r'<a class="next-page" href="start-research.html"', page)
 
 
-def test_modules_lead_to_their_reference(site: Path) -> None:
+def test_modules_link_to_their_reference(site: Path) -> None:
     page = (site / "docs" / "api.html").read_text(encoding="utf-8")
     links = set(re.findall(r'href="\.\./api/([\w.]+)\.html"', page))
     assert links >= {path.stem for path in (site / "api").glob("*.html")}

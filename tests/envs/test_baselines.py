@@ -47,7 +47,7 @@ def test_every_baseline_is_a_subject(tpcc: Signature) -> None:
     }
 
 
-def test_only_the_tuned_one_asks_for_the_constant(tpcc: Signature) -> None:
+def test_only_the_tuned_baseline_asks_for_the_constant(tpcc: Signature) -> None:
     for name in ("silo", "two_phase_locking_no_wait", "random:3", "ic3"):
         subject_of(name, tpcc, never)
     assert subject_of("silo_tuned", tpcc, constant).backoff_us == 4.0
@@ -98,7 +98,7 @@ def test_the_sweep_finds_the_best_constant(
 
 
 @pytest.mark.parametrize("breaks_down_in", [{2}, {2, 3}])
-def test_a_constant_that_breaks_down_in_some_long_runs_is_not_best(
+def test_a_constant_that_collapses_in_some_long_runs_is_not_best(
     evaluator: Evaluator, fake_engine: ModuleType, breaks_down_in: set[int]
 ) -> None:
     """The best constant in short runs and in the median of long ones may commit less in total."""
@@ -122,7 +122,7 @@ def test_a_constant_that_breaks_down_in_some_long_runs_is_not_best(
 
 
 @pytest.mark.parametrize(("kind", "best_us"), [("threads", 4.0), ("virtual", 2.0)])
-def test_the_sweep_goes_by_what_candidates_are_compared_by(
+def test_the_sweep_ranks_by_the_fitness_of_candidates(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, best_us: float
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
@@ -173,7 +173,7 @@ def test_exponential_backoff_is_tuned_where_it_beats_every_constant(
     assert "silo_tuned (exponential)" in as_text(comparison_table(comparison, ""))
 
 
-def test_a_tuned_backoff_survives_json_and_is_read_of_earlier_versions() -> None:
+def test_a_tuned_backoff_survives_json_and_earlier_versions_are_read() -> None:
     for tuned in (TunedBackoff(4.0), TunedBackoff(0.5, exponential=True)):
         assert TunedBackoff.from_json(json.loads(json.dumps(tuned.as_dict()))) == tuned
     assert TunedBackoff.from_json(8.0) == TunedBackoff(8.0)
@@ -190,9 +190,7 @@ def test_an_admission_policy_may_follow_a_name(tpcc: Signature, fake_engine: Mod
         subject_of("sillo+smf", tpcc, never)
 
 
-def test_what_a_name_says_of_its_schedule_goes_first(
-    tpcc: Signature, fake_engine: ModuleType
-) -> None:
+def test_a_schedule_in_the_name_takes_precedence(tpcc: Signature, fake_engine: ModuleType) -> None:
     settings = {"policy": "smf", "window": "4"}
     subject = scheduled(subject_of("silo", tpcc, never), settings)
     assert (subject.name, subject.schedule) == ("silo+smf", settings)
@@ -211,7 +209,7 @@ def test_a_table_brings_its_own_schedule(
     save(replace(build_seed("occ", tpcc), schedule=schedule), file)
     settings = {"policy": "tsdefer", "window": "4", "k": "3"}
     own = scheduled(subject_of(str(file), tpcc, never), settings)
-    # Fields missing in the file have their defaults, not the settings of other policies.
+    # Fields missing from the file have their defaults, not the settings of other policies.
     assert (own.name, own.schedule["policy"], own.schedule["k"]) == (str(file), "smf", "5")
     assert (own.schedule["window"], own.schedule["unscheduled"]) == ("16", "payment")
     other = scheduled(subject_of(f"{file}+tsdefer", tpcc, never), settings)

@@ -45,7 +45,7 @@ def test_probe_results_become_costs(
 
 
 @pytest.mark.usefixtures("few_cases")
-def test_what_could_not_be_measured_is_said(
+def test_costs_that_cannot_be_measured_are_reported(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "_private_cache_bytes", lambda: None)
@@ -64,7 +64,7 @@ def test_what_could_not_be_measured_is_said(
 
 
 @pytest.mark.usefixtures("few_cases")
-def test_copies_that_seem_to_cost_nothing_are_not_measured(
+def test_copies_without_measurable_cost_are_left_out(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a busy machine the difference of two times may be 0."""
@@ -77,7 +77,7 @@ def test_copies_that_seem_to_cost_nothing_are_not_measured(
     assert "busy machine" in found.assumed["stream_ns"]
 
 
-def test_virtual_time_passes_where_nothing_else_costs() -> None:
+def test_virtual_time_advances_where_other_costs_are_zero() -> None:
     """On the compiled engine, where reads of one cached line cost almost nothing."""
     nothing = dict(published_costs()) | {"atomic_ns": 0.0, "stream_ns": 0.0}
     workload = {"name": "ycsb", "theta": "0", "records": "1000", "read": "100", "rmw": "0"}
@@ -90,7 +90,7 @@ def test_virtual_time_passes_where_nothing_else_costs() -> None:
 
 
 @pytest.mark.usefixtures("few_cases")
-def test_a_case_that_can_not_run_costs_only_itself(
+def test_a_failing_case_does_not_affect_others(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     virtual = calibration._virtual_ns
@@ -111,7 +111,7 @@ def test_a_case_that_can_not_run_costs_only_itself(
 
 @pytest.mark.usefixtures("few_cases")
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MeasuringError])
-def test_what_was_measured_is_kept(
+def test_measured_costs_are_kept(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
 ) -> None:
     def stopped(*arguments: Any) -> float:

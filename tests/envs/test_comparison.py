@@ -66,7 +66,7 @@ def with_arrivals(comparison: Comparison, offered: float) -> Comparison:
     return comparison
 
 
-def test_how_an_open_loop_was_kept_up_with_is_shown(evaluator: Evaluator) -> None:
+def test_the_table_shows_whether_an_open_loop_kept_up(evaluator: Evaluator) -> None:
     closed = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
     assert "of offered" not in as_text(comparison_table(closed, ""))
     assert "arrivals" not in closed.rows[0].as_dict()
@@ -86,7 +86,7 @@ def test_few_arrivals_cause_a_warning(evaluator: Evaluator) -> None:
     assert "only 5 arrived in a run: use a higher workload.speed or run.seconds" in words
 
 
-def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
+def test_the_json_has_the_documented_fields(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=1)
     document = json.loads(json.dumps(comparison.as_dict(seed=1)))
     assert document["schema_version"] == 1
@@ -111,7 +111,7 @@ def interrupt_after(evaluator: Evaluator, slices: int, partial: Result | None) -
     return partial_round(run_in_turns, cut, shared=True)
 
 
-def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
+def test_ctrl_c_keeps_completed_runs(evaluator: Evaluator) -> None:
     partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
     comparison = compare(interrupt_after(evaluator, 5, partial), SUBJECTS, PLAN, seed=1)
     assert comparison.interrupted
@@ -120,7 +120,7 @@ def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
     assert "interrupted" in as_text(comparison_table(comparison, "x"))
 
 
-def test_a_run_cut_short_counts_when_there_is_no_other(evaluator: Evaluator) -> None:
+def test_an_interrupted_run_counts_if_it_is_the_only_one(evaluator: Evaluator) -> None:
     partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
     comparison = compare(interrupt_after(evaluator, 0, partial), SUBJECTS, PLAN, seed=1)
     assert [row.repeats for row in comparison.rows] == [[partial]]
@@ -140,7 +140,7 @@ def test_an_empty_comparison_has_a_table_too() -> None:
     assert "nothing was measured" in as_text(comparison_table(Comparison([], True), "title"))
 
 
-def test_consistency_is_checked_once_on_the_database_that_all_share(
+def test_consistency_of_the_shared_database_is_checked_once(
     evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
@@ -150,7 +150,7 @@ def test_consistency_is_checked_once_on_the_database_that_all_share(
     assert [r.violations for row in comparison.rows for r in row.repeats] == [[]] * 12
 
 
-def test_on_virtual_cores_each_policy_is_to_blame_for_its_own_database(
+def test_on_virtual_cores_violations_are_attributed_to_policies(
     virtual_evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
     assert compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1).violations == []
@@ -159,7 +159,7 @@ def test_on_virtual_cores_each_policy_is_to_blame_for_its_own_database(
     assert comparison.violations == [f"{one.name}: W_YTD is wrong" for one in SUBJECTS]
 
 
-def test_a_check_that_fails_loses_nothing_of_what_was_measured(
+def test_a_failing_check_keeps_completed_runs(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = fake_engine.Session.run
@@ -178,7 +178,7 @@ def test_a_check_that_fails_loses_nothing_of_what_was_measured(
         compare(virtual_evaluator.run_round, SUBJECTS, ComparisonPlan(0.1, 1, 0.0), seed=1)
 
 
-def test_a_policy_that_fails_on_the_way_keeps_its_runs_and_costs_none_of_the_others(
+def test_a_policy_that_fails_midway_keeps_its_runs_and_those_of_others(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = fake_engine.Session.run
@@ -202,7 +202,7 @@ def test_a_policy_that_fails_on_the_way_keeps_its_runs_and_costs_none_of_the_oth
 
 
 def backwards(evaluator: Evaluator) -> RunRound:
-    """As in a pool, where the last run to begin may finish first."""
+    """Run the policies in reverse order, as in a pool where the last run may finish first."""
 
     def run_round(*arguments: Any, **named: Any) -> Iterator[tuple[int, Outcome]]:
         yield from reversed(list(evaluator.run_round(*arguments, **named)))
@@ -210,7 +210,9 @@ def backwards(evaluator: Evaluator) -> RunRound:
     return run_round
 
 
-def test_who_ends_first_changes_nothing(virtual_evaluator: Evaluator, encoding: Encoding) -> None:
+def test_the_order_of_completion_does_not_matter(
+    virtual_evaluator: Evaluator, encoding: Encoding
+) -> None:
     forwards = virtual_evaluator.run_round
     others = backwards(virtual_evaluator)
     one, other = (compare(order, SUBJECTS, PLAN, seed=1) for order in (forwards, others))

@@ -47,7 +47,7 @@ def test_the_tightest_quota_of_processors_holds(
 
 
 def test_a_quota_of_version_1_within_a_container(tmp_path: Path) -> None:
-    """The mount shows the container's part, and the path begins at the root of the hierarchy."""
+    """The mount shows the container's subtree, but the path begins at the root of the hierarchy."""
     proc = process(
         tmp_path,
         "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n",
@@ -62,7 +62,7 @@ def test_a_quota_of_version_1_within_a_container(tmp_path: Path) -> None:
     assert group.limit == 512 << 20
 
 
-def test_cache_that_can_be_dropped_is_not_used_memory(tmp_path: Path) -> None:
+def test_reclaimable_cache_is_not_used_memory(tmp_path: Path) -> None:
     proc = process(tmp_path, "0::/job\n", UNIFIED)
     write(tmp_path / "fs/job/memory.max", f"{1000}\n")
     write(tmp_path / "fs/job/memory.current", "900\n")

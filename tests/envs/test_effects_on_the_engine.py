@@ -58,7 +58,7 @@ def test_impossible_dependencies_and_waits_do_not_occur(evaluator: Evaluator) ->
 def waits_by_row(
     timeline: Timeline, effects: Effects, attempt: Attempt
 ) -> Iterator[tuple[str, Sequence[RowEffect]]]:
-    """Yield for each wait the type waited for, and the rows that may have caused it.
+    """Yield, for each wait, the type waited for and the rows that may have caused it.
 
     Only wait actions wait for an access. They apply before an access, and after a validated one,
     where they are those of the next row.

@@ -56,7 +56,7 @@ def letters(runs: list[dict[str, Any]]) -> str:
     return "".join("x" if run["backoff"] == "static" else "r" for run in runs)
 
 
-def test_a_ratio_is_to_the_reference(evaluator: Evaluator, tpcc: Signature) -> None:
+def test_ratios_are_relative_to_the_reference(evaluator: Evaluator, tpcc: Signature) -> None:
     occ = of_policy("occ", to_json(build_seed("occ", tpcc)))
     found = evaluator.evaluate([occ, static_silo(4.0)], NATIVE["silo"], **SLICE)
     assert found[0].ratios == pytest.approx([1.0] * 3)
@@ -91,7 +91,9 @@ def test_drift_cancels(
     assert pace[0] < 0.75
 
 
-def test_a_failing_candidate_costs_only_itself(evaluator: Evaluator, encoding: Encoding) -> None:
+def test_a_failing_candidate_does_not_affect_others(
+    evaluator: Evaluator, encoding: Encoding
+) -> None:
     candidates = [
         static_silo(4.0),
         of_policy("explode", table("explode", encoding)),
@@ -158,7 +160,7 @@ def test_a_database_that_does_not_fit_is_an_error(
         Evaluator({"name": "tpcc"}, 2).run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
 
 
-def test_an_interrupt_carries_what_was_measured(
+def test_an_interrupt_keeps_completed_measurements(
     evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
@@ -176,7 +178,9 @@ def test_an_interrupt_carries_what_was_measured(
     assert caught.value.result.duration_s == 0.3
 
 
-def test_a_database_is_made_for_the_machine(evaluator: Evaluator, fake_engine: ModuleType) -> None:
+def test_a_database_is_loaded_for_the_machine(
+    evaluator: Evaluator, fake_engine: ModuleType
+) -> None:
     machine = {"kind": "virtual", "seed": "7", "skew_ns": "0.0"}
     for made, wanted in ((evaluator, {"kind": "threads"}), (_virtual(machine), machine)):
         result = made.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
@@ -198,7 +202,7 @@ def test_on_virtual_cores_every_run_starts_from_the_database_as_it_was_loaded(
 
 
 @pytest.mark.parametrize(("kills", "runs"), [(1, 2), (2, 2)])
-def test_a_run_whose_process_is_killed_is_made_once_more(
+def test_a_run_whose_process_is_killed_is_repeated_once(
     kills: int, runs: int, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, made = fake_engine.Session.run, []
@@ -219,7 +223,7 @@ def test_a_run_whose_process_is_killed_is_made_once_more(
     assert len(made) == runs
 
 
-def test_on_real_cores_runs_are_made_in_place(
+def test_on_real_cores_runs_use_the_database_in_place(
     evaluator: Evaluator, runs: list[dict[str, Any]]
 ) -> None:
     evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
@@ -247,7 +251,7 @@ def test_on_virtual_cores_slices_are_one_long_run_and_the_reference_is_run_once(
 def test_on_virtual_cores_the_reference_is_the_same_for_all_inputs(
     fake_engine: ModuleType, runs: list[dict[str, Any]]
 ) -> None:
-    """Candidates on other inputs are measured in the same unit."""
+    """Candidates on different inputs are measured in the same unit."""
     for seed in (1, 5):
         evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"}, seed=7)
         evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **{**SLICE, "seed": seed})
@@ -257,7 +261,7 @@ def test_on_virtual_cores_the_reference_is_the_same_for_all_inputs(
 
 
 @pytest.mark.parametrize("changed", [{"seconds": 0.06}, {"warmup": 0.01}])
-def test_other_slices_have_another_reference_run(
+def test_a_different_slice_length_runs_the_reference_again(
     virtual_evaluator: Evaluator, runs: list[dict[str, Any]], changed: dict[str, Any]
 ) -> None:
     arguments = {**SLICE, "slices": 1}
@@ -266,7 +270,7 @@ def test_other_slices_have_another_reference_run(
     assert letters(runs) == "rxrx"
 
 
-def test_another_reference_of_the_same_name_is_run(virtual_evaluator: Evaluator) -> None:
+def test_a_changed_reference_with_the_same_name_is_run_again(virtual_evaluator: Evaluator) -> None:
     """For example after `silo_tuned` was tuned again."""
     arguments = {**SLICE, "slices": 1}
     for constant, ratio in ((4.0, 1.0), (8.0, 1.2 / 1.1)):
@@ -277,7 +281,7 @@ def test_another_reference_of_the_same_name_is_run(virtual_evaluator: Evaluator)
 
 
 @pytest.mark.parametrize(("kind", "ratio"), [("threads", 1.2), ("virtual", 0.0)])
-def test_putting_a_type_off_does_not_pay_on_virtual_cores(
+def test_deferring_a_type_does_not_pay_on_virtual_cores(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, ratio: float
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
@@ -286,7 +290,7 @@ def test_putting_a_type_off_does_not_pay_on_virtual_cores(
     assert found.ratios == pytest.approx([ratio] * len(found.results))
 
 
-def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
+def test_a_reference_that_defers_a_type_is_an_error_on_virtual_cores(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
@@ -294,9 +298,7 @@ def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
         virtual_evaluator.evaluate([NATIVE["silo"]], static_silo(4.0), **SLICE)
 
 
-def test_a_run_is_checked_where_that_is_asked_for(
-    evaluator: Evaluator, fake_engine: ModuleType
-) -> None:
+def test_a_run_is_checked_on_request(evaluator: Evaluator, fake_engine: ModuleType) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     assert evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1).violations == []
     checked = evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1, check=True)
@@ -319,9 +321,7 @@ def test_a_round_checks_every_database_once(
     assert {(run["seconds"], run["warmup"], run["seed"]) for run in runs} == {(0.1, 0.01, 7)}
 
 
-def test_a_run_that_fails_costs_the_others_of_its_round_nothing(
-    evaluator: Evaluator, encoding: Encoding
-) -> None:
+def test_a_failing_run_does_not_affect_its_round(evaluator: Evaluator, encoding: Encoding) -> None:
     broken = of_policy("explode", table("explode", encoding))
     round_ = evaluator.run_round([broken, NATIVE["silo"]], 0.1, warmup=0.0, seed=1)
     (_, failure), (_, result) = round_

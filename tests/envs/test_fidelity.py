@@ -31,13 +31,13 @@ def test_the_reverse_order_is_a_correlation_of_minus_one() -> None:
     assert found.regret == pytest.approx(0.5), "it would choose the worst"
 
 
-def test_errors_are_medians_of_what_is_absolute() -> None:
+def test_errors_are_medians_of_absolute_values() -> None:
     found = summarize(points([1.0, 1.0, 1.0, 0.9], [1.0, 1.0, 1.0, 0.9]), {})
     assert found.throughput_error == pytest.approx(0.2)
     assert found.abort_error == pytest.approx(0.02)
 
 
-def test_two_policies_have_no_order_worth_the_name() -> None:
+def test_two_policies_are_too_few_to_correlate() -> None:
     with pytest.raises(
         ValueError, match="only 2 policies could be measured; 3 are needed\n  p9: stuck"
     ):

@@ -30,7 +30,7 @@ def history() -> History:
     return record(GENERIC)
 
 
-def test_a_history_that_was_saved_is_the_same(history: History, tmp_path: Path) -> None:
+def test_a_saved_history_is_unchanged(history: History, tmp_path: Path) -> None:
     path = tmp_path / "history.parquet"
     history.save(path)
     again = History.load(path)
@@ -41,14 +41,14 @@ def test_a_history_that_was_saved_is_the_same(history: History, tmp_path: Path) 
     assert again.check() == history.check()
 
 
-def test_it_is_serializable_and_counted(history: History) -> None:
+def test_a_recorded_history_is_serializable_and_counted(history: History) -> None:
     report = history.check()
     assert report["anomalies"] == []
     assert report["transactions"] == np.count_nonzero(history.attempts["end"] != 2)
     assert report["operations"] == len(history.operations)
 
 
-def test_an_uncommitted_version_is_found(history: History) -> None:
+def test_an_uncommitted_version_is_reported(history: History) -> None:
     operations = history.operations.copy()
     reads = np.flatnonzero(
         (operations["kind"] == 0)
@@ -67,7 +67,7 @@ def test_an_uncommitted_version_is_found(history: History) -> None:
     assert [a["name"] for a in spoilt.check()["anomalies"]] == ["G1a (aborted read)"]
 
 
-def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_history_is_refused(history: History, tmp_path: Path) -> None:
     with pytest.raises(HistoryFileError, match="no such file"):
         History.load(tmp_path / "nothing.parquet")
     path = tmp_path / "history.parquet"
@@ -92,7 +92,7 @@ def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None
         ("of_the_past", pa.array(["maybe"]), "of_the_past: "),
     ],
 )
-def test_columns_of_other_values_are_refused(
+def test_invalid_columns_are_refused(
     history: History, tmp_path: Path, column: str, values: pa.Array, message: str
 ) -> None:
     path = tmp_path / "history.parquet"
@@ -111,7 +111,7 @@ def test_columns_of_other_values_are_refused(
         ("types", '["one", "one"]', "types: a name occurs twice; names must be unique"),
     ],
 )
-def test_metadata_of_other_values_are_refused(
+def test_invalid_metadata_is_refused(
     history: History, tmp_path: Path, name: str, value: str, message: str
 ) -> None:
     path = tmp_path / "history.parquet"
@@ -150,7 +150,7 @@ def test_names_may_hold_any_character(history: History, tmp_path: Path) -> None:
     assert again.check() == history.check()
 
 
-def test_names_break_no_line_of_a_finding(history: History) -> None:
+def test_names_do_not_break_lines_of_findings(history: History) -> None:
     operations = history.operations.copy()
     reads = np.flatnonzero(
         (operations["kind"] == 0)
@@ -182,7 +182,7 @@ def test_a_history_of_the_first_version_is_read(history: History, tmp_path: Path
     assert History.load(path).types == history.types
 
 
-def test_as_reads_and_writes_of_rows(history: History) -> None:
+def test_histories_convert_to_registers(history: History) -> None:
     register = as_register(history)
     assert register.removes
     made: set[tuple[int, int]] = set()
@@ -195,7 +195,7 @@ def test_as_reads_and_writes_of_rows(history: History) -> None:
     assert {pair for pair in seen if pair[1] != 0} <= made
 
 
-def test_dbcop(history: History) -> None:
+def test_histories_convert_to_dbcop(history: History) -> None:
     document = json.loads(dbcop(history))
     assert len(document["data"]) == 4
     events = [e for session in document["data"] for t in session for e in t["events"]]
@@ -204,7 +204,7 @@ def test_dbcop(history: History) -> None:
     )
 
 
-def test_lists_need_rows_that_stay(history: History) -> None:
+def test_list_formats_need_permanent_rows(history: History) -> None:
     with pytest.raises(FormatError, match="inserted or deleted"):
         elle_append(history)
     text = elle_append(record(REWRITES))
@@ -215,14 +215,14 @@ def test_lists_need_rows_that_stay(history: History) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-def test_every_format_has_every_transaction_that_touched_a_row(name: str) -> None:
+def test_every_format_has_all_transactions_that_accessed_rows(name: str) -> None:
     recorded = record(REWRITES)
     count = int(np.count_nonzero(recorded.attempts["end"] == 0))
     text = FORMATS[name](recorded)
     assert text.count('"committed": true' if name == "dbcop" else ":type :ok") == count
 
 
-def test_a_trial_survives_its_file() -> None:
+def test_a_trial_survives_a_round_trip() -> None:
     from envs import subject_of, untuned
 
     trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, untuned), 0.001)  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ GOOD = Host(cores=2, cores_online=2, clock="tsc")
         (Machine("virtual", 48), "48 virtual cores"),
     ],
 )
-def test_workers_never_pass_for_cores(machine: Machine, words: str) -> None:
+def test_workers_are_not_reported_as_cores(machine: Machine, words: str) -> None:
     assert machine_words(machine) == words
     assert Machine.from_dict(machine.as_dict()) == machine
 
@@ -51,7 +51,9 @@ def test_workers_never_pass_for_cores(machine: Machine, words: str) -> None:
         (Machine("threads", 2, 2), replace(GOOD, clock="hpet"), "clock source is hpet"),
     ],
 )
-def test_doubts(machine: Machine, host: Host, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doubts_are_reported(
+    machine: Machine, host: Host, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     (doubt,) = machine_warnings(machine, host)
     assert told in doubt
@@ -66,11 +68,11 @@ def test_doubts(machine: Machine, host: Host, told: str, monkeypatch: pytest.Mon
         (Machine("virtual", 48), replace(GOOD, quota=0.5, clock="hpet")),
     ],
 )
-def test_no_doubt_without_a_reason(machine: Machine, host: Host) -> None:
+def test_reliable_measurements_have_no_warning(machine: Machine, host: Host) -> None:
     assert machine_warnings(machine, host) == []
 
 
-def test_this_host_is_known() -> None:
+def test_this_host_is_described() -> None:
     host = this_host()
     assert host.cores >= 1
     assert host.memory_bytes > 1 << 20
@@ -87,7 +89,7 @@ class Times(tuple):
     idle = iowait = guest = guest_nice = 0.0
 
 
-def test_others_are_what_this_process_did_not_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_load_of_others_excludes_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     busy, now = [0.0, 0.0], [100.0]
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [Times((one,)) for one in busy])
@@ -107,7 +109,7 @@ def test_others_are_what_this_process_did_not_use(monkeypatch: pytest.MonkeyPatc
     assert disturbance_warning(None, Machine("threads", 2, 2)) is None
 
 
-def test_a_result_keeps_what_the_host_did() -> None:
+def test_a_result_keeps_the_host_load() -> None:
     raw = {
         "machine": {"kind": "threads", "cores": 24, "real_cores": 2},
         "others": 0.5,

@@ -36,7 +36,7 @@ def test_a_switch_to_a_faster_table_without_a_dip() -> None:
     assert (found.steady_before, found.steady_after) == (100.5, 200)
     assert found.lowest == 101
     assert not found.dips
-    assert found.settled_s == 2.0  # its second interval is like the steady ones
+    assert found.settled_s == 2.0  # its second interval equals the steady ones
     words = found.words()
     assert "old → new at 4 s: 0.1 → 0.2 K/s (1.99 ×), no dip" in words
     assert "settled within 2 s" in words
@@ -51,7 +51,7 @@ def test_a_slow_start_without_a_dip_is_reported() -> None:
     assert found.as_dict()["start_up"] == pytest.approx(0.25)
 
 
-def test_a_dip_is_what_falls_further_than_steady_intervals_do() -> None:
+def test_a_dip_falls_below_steady_intervals() -> None:
     before = [*[100] * 5, 96, 100, 100]
     no_further = only([*before, 97, *[100] * 7], at=8.0)
     assert no_further.spread == pytest.approx(0.04)
@@ -62,7 +62,7 @@ def test_a_dip_is_what_falls_further_than_steady_intervals_do() -> None:
     assert "a dip: the lowest interval around the switch has 0.1 K/s, 40.0% below" in deeper.words()
 
 
-def test_the_interval_in_which_the_switch_is_made_counts() -> None:
+def test_the_interval_of_the_switch_counts() -> None:
     found = only([100] * 5 + [20] + [100] * 6, at=5.5)
     assert (found.lowest, found.dips) == (20, True)
     assert (
@@ -70,19 +70,19 @@ def test_the_interval_in_which_the_switch_is_made_counts() -> None:
     )  # the last one before the switch counts too
 
 
-def test_what_began_under_the_old_table_says_nothing_of_the_new_one() -> None:
+def test_the_interval_of_the_switch_is_not_evidence_on_the_new_table() -> None:
     found = only([100] * 4 + [110, 200, 200, 200, 200, 200], at=4.9)
     assert (found.lowest, found.lowest_after, found.start_up) == (100, 200, 0)
     assert found.settled_s == pytest.approx(1.1)
 
 
-def test_what_never_settles_says_so() -> None:
+def test_throughput_that_never_settles_is_reported() -> None:
     found = only([100] * 4 + [300, 300, 200, 200], at=4.0)
     assert found.settled_s is None
     assert "not settled" in found.words()
 
 
-def test_several_switches_each_with_its_neighbours() -> None:
+def test_each_of_several_switches_has_its_neighbours() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 4, [4.0, 8.0])
     up, down = validated(result, "a", ["b", "c"])
     assert (up.before, up.after, down.before, down.after) == ("a", "b", "b", "c")
@@ -147,20 +147,20 @@ def test_on_virtual_cores_it_is_the_same_every_time(virtual: Evaluator) -> None:
         return virtual.run_switching(occ, [(at_s, ic3)], 0.002, warmup=0, seed=1, intervals=4)
 
     assert measured(0.001) == measured(0.001)
-    # Attempts count where their worker next begins a transaction. One that keeps aborting from the
-    # first interval on is still in it after the switch.
+    # Attempts count where their worker begins its next transaction. One that keeps aborting since
+    # the first interval is still counted there after the switch.
     assert measured(0.001).intervals[0].commits == measured(0.0015).intervals[0].commits
     assert measured(0.001).intervals[2] != measured(0.0015).intervals[2]
     assert virtual.grown_bytes == 0
 
 
-def test_only_tables_can_be_gone_over_to(virtual: Evaluator) -> None:
+def test_only_tables_can_be_switched_to(virtual: Evaluator) -> None:
     occ = subject_of("occ", virtual.signature, untuned)
     with pytest.raises(ValueError, match="silo is no policy table"):
         virtual.run_switching(occ, [(0.001, NATIVE["silo"])], 0.002, warmup=0, seed=1, intervals=2)
 
 
-def test_a_plain_result_has_none_of_it(virtual: Evaluator) -> None:
+def test_a_run_without_switches_has_no_intervals(virtual: Evaluator) -> None:
     occ = subject_of("occ", virtual.signature, untuned)
     result = virtual.run(occ, 0.0005, warmup=0, seed=1)
     assert (result.intervals, result.switches) == ([], [])

@@ -19,7 +19,7 @@ from envs.memory import available_bytes, estimated_bytes, gib, guard, reserve_by
 
 TPCC = {"name": "tpcc", "warehouses": "500"}
 ALL = 1 << 62
-"""Set a reserve larger than any memory, so that memory is short at once."""
+"""A reserve larger than any memory, so that memory is short at once."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_database_is_estimated_from_two_small_ones(
     assert estimated_bytes(fake_engine, {"name": "replay", "program": "x"}, machine) is None
 
 
-def test_a_database_that_does_not_fit_is_refused_with_the_cure(
+def test_a_database_that_does_not_fit_is_refused_with_a_remedy(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "Session", Small)
@@ -61,10 +61,10 @@ def test_a_database_that_does_not_fit_is_refused_with_the_cure(
     assert "use workload.warehouses=39," in str(refused.value)
 
 
-def test_runs_after_one_that_memory_ended_are_shorter(
+def test_runs_after_one_ended_by_memory_are_shorter(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A comparison keeps all runs and has a warning."""
+    """A comparison keeps all runs and adds a warning."""
     run = fake_engine.Session.run
 
     def bounded(session: Any, options: Any, **named: Any) -> Any:
@@ -86,7 +86,7 @@ def test_runs_after_one_that_memory_ended_are_shorter(
 
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("kind", ["threads", "virtual"])
-def test_the_engine_ends_a_run_before_memory_is_gone(kind: str, tmp_path: Path) -> None:
+def test_the_engine_ends_a_run_before_memory_is_exhausted(kind: str, tmp_path: Path) -> None:
     usage, statistics = tmp_path / "usage", tmp_path / "statistics"
     usage.write_text("0")
     evaluator = Evaluator({"name": "tpcc"}, 1, machine={"kind": kind})
@@ -108,7 +108,7 @@ def test_the_engine_ends_a_run_before_memory_is_gone(kind: str, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("guarded")
-def test_the_engine_does_not_load_what_does_not_fit() -> None:
+def test_the_engine_refuses_a_database_that_does_not_fit() -> None:
     evaluator = Evaluator({"name": "micro", "records": "1000"}, 1)
     engine.guard_memory(ALL)
     with pytest.raises(MeasuringError, match=r"not enough memory: .* are available"):
@@ -124,8 +124,8 @@ def test_a_control_group_bounds_memory(tmp_path: Any) -> None:
     assert engine.memory_left() == 400 << 20
 
 
-def test_a_limit_of_the_address_space_counts() -> None:
-    """This runs in its own process, because the limit cannot be raised again."""
+def test_the_address_space_limit_bounds_memory() -> None:
+    """It runs in its own process because the limit cannot be raised again."""
     program = (
         "import resource, engine\n"
         "free = engine.memory_left()\n"
@@ -137,7 +137,9 @@ def test_a_limit_of_the_address_space_counts() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_room_leaves_the_reserve(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_memory_excludes_the_reserve(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory_module, "total_memory", lambda: 4 << 30)
     monkeypatch.setattr(fake_engine, "memory_left", lambda: 1 << 30)
     assert gib(available_bytes(fake_engine)) == "614 MiB"

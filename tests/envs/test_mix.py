@@ -71,7 +71,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_a_type_that_is_left_out_is_found(name: str) -> None:
+def test_a_missing_type_is_detected(name: str) -> None:
     types, words = LEFT_OUT[name]
     assert [str(one) for one in shortfalls(types, SECONDS)] == [words]
 
@@ -98,7 +98,9 @@ def result_of(fake_engine: ModuleType, kind: str, share: float | None) -> Result
     return Result.from_dict(raw)
 
 
-def test_where_draws_follow_a_trace_the_rank_is_by_its_mix(fake_engine: ModuleType) -> None:
+def test_workloads_that_follow_a_trace_are_ranked_by_mixed_throughput(
+    fake_engine: ModuleType,
+) -> None:
     assert result_of(fake_engine, "threads", 1 / 3).fitness == 7.0
     assert result_of(fake_engine, "virtual", None).fitness == 7.0
     independent = result_of(fake_engine, "threads", None)
@@ -134,7 +136,7 @@ def test_a_table_marks_a_policy_that_left_a_type_out(compared: Comparison) -> No
     assert "* did not keep the workload's mix: silo committed payment none of 6" in words
     assert "0 / 0" not in words
     assert "commits" in str(table.columns[-1].header)
-    # The best is the fastest of those that kept the mix.
+    # The best is the fastest of the policies that kept the mix.
     assert [row.style for row in table.rows] == [None, "bold"]
 
 
@@ -143,7 +145,7 @@ def test_a_mix_that_is_kept_needs_no_mark(evaluator: Evaluator) -> None:
     assert "*" not in as_text(comparison_table(comparison, ""))
 
 
-def test_without_a_commit_there_is_no_latency(compared: Comparison) -> None:
+def test_a_type_without_commits_has_no_latency(compared: Comparison) -> None:
     first, second = json.loads(json.dumps(compared.as_dict()))["results"]
     assert first["latency_us"]["payment"] is None
     assert first["commits_by_type"]["payment"] == 0
@@ -171,7 +173,7 @@ def test_with_many_types_the_slowest_is_one_that_commits(compared: Comparison) -
     assert "8 / 40" in text
 
 
-def test_the_page_says_it_too(compared: Comparison) -> None:
+def test_the_page_reports_an_incomplete_mix(compared: Comparison) -> None:
     view = comparison_view(compared)
     assert view is not None
     assert "the mix of types was not kept: silo committed payment none of" in view.note

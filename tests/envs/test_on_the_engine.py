@@ -63,7 +63,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
 
 
 @pytest.mark.parametrize("name", ["occ", "ic3", "random:3"])
-def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
+def test_a_trial_gives_the_same_result_on_a_loaded_database(
     virtual_engine: Evaluator, name: str
 ) -> None:
     subject = subject_of(name, virtual_engine.signature, untuned)
@@ -76,7 +76,7 @@ def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
     assert virtual_engine.run_trial(trial, patience_s=PATIENCE_S) == verdict
 
 
-def test_a_trial_that_hangs_has_found_something(virtual_engine: Evaluator) -> None:
+def test_a_trial_that_hangs_is_a_finding(virtual_engine: Evaluator) -> None:
     subject = subject_of("occ", virtual_engine.signature, untuned)
     trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
     verdict = virtual_engine.run_trial(trial, patience_s=0.0)
@@ -122,7 +122,7 @@ def test_an_unknown_option_is_named() -> None:
         Evaluator({"name": "tpcc", "warehouse": "1"}, 2)
 
 
-def test_gymnasiums_checker_is_content_with_the_engine() -> None:
+def test_the_environment_passes_gymnasiums_checker_on_the_engine() -> None:
     made = gymnasium.make(
         "heddle/Policy-v0", workload={"name": "tpcc"}, cores=2, seconds=0.02, slices=1
     )
@@ -199,7 +199,7 @@ def test_the_reference_is_measured_once_on_virtual_cores(virtual_engine: Evaluat
         ({**VIRTUAL, "memory_ns": "-1"}, 2, "memory_ns"),
     ],
 )
-def test_what_is_no_machine_is_named(machine: dict[str, str], cores: int, message: str) -> None:
+def test_an_invalid_machine_is_reported(machine: dict[str, str], cores: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Evaluator({"name": "micro"}, cores, machine=machine)
 

@@ -20,7 +20,7 @@ GROUPS = [
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPS)
-def test_a_declaration_says_what_is_needed(group: str, name: str) -> None:
+def test_a_declaration_is_complete(group: str, name: str) -> None:
     specs = engine_specs(group, name)
     assert specs
     assert len({one.name for one in specs}) == len(specs)
@@ -52,7 +52,7 @@ def test_choices_that_the_sentence_names_are_not_listed_again() -> None:
     assert spec.words == "latest: now; snapshot: then"
 
 
-def test_what_follows_a_trace_says_which_part() -> None:
+def test_workloads_that_follow_a_trace_select_a_part() -> None:
     for name in engine.workloads():
         names = tuple(one.name for one in workload_specs(name))
         assert (names[: len(PART)] == PART) == (name in TRACED)
@@ -66,7 +66,7 @@ def test_what_follows_a_trace_says_which_part() -> None:
         ("machine", "abacus", "'abacus'; allowed: one of threads, virtual"),
     ],
 )
-def test_what_there_is_not_is_refused(group: str, name: str, message: str) -> None:
+def test_an_unknown_group_or_name_is_refused(group: str, name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         engine_specs(group, name)
 
@@ -80,7 +80,7 @@ def test_what_there_is_not_is_refused(group: str, name: str, message: str) -> No
         (ScheduleConfig, "schedule", "", set()),
     ],
 )
-def test_typed_settings_are_those_declared(
+def test_typed_settings_match_the_declarations(
     config: type, group: str, name: str, extra: set[str]
 ) -> None:
     types = {"integer": "int", "real": "float", "flag": "bool", "names": "list[str]"}

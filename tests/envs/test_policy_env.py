@@ -15,7 +15,7 @@ def env(evaluator: Evaluator) -> PolicyEnv:
     return PolicyEnv(evaluator=evaluator, steps=3)
 
 
-def test_gymnasiums_checker_is_content(fake_engine: object) -> None:
+def test_the_environment_passes_gymnasiums_checker(fake_engine: object) -> None:
     made = gymnasium.make("heddle/Policy-v0", workload={"name": "tpcc"}, cores=2)
     check_env(made.unwrapped, skip_render_check=True)
 
@@ -55,7 +55,7 @@ def test_the_mask_narrows_to_named_actions(evaluator: Evaluator) -> None:
         assert all(row.write_visibility in (None, "PRIVATE") for row in document.cc)
 
 
-def test_the_vector_form_steps_all_tables_and_starts_over(evaluator: Evaluator) -> None:
+def test_the_vector_form_steps_all_tables_and_resets(evaluator: Evaluator) -> None:
     env = VectorPolicyEnv(4, evaluator=evaluator, steps=2)
     observations, _ = env.reset(seed=3)
     assert observations.shape == env.observation_space.shape

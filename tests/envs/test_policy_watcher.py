@@ -112,7 +112,7 @@ def watcher(path: Path, ycsb: Signature, session: Listening, events: list[Event]
     return PolicyWatcher(path, ycsb, session, events.append, interval_s=QUICK_S)
 
 
-def test_each_policy_is_switched_to_by_itself(
+def test_each_policy_is_switched_to_automatically(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
@@ -172,7 +172,7 @@ def test_a_policy_between_two_runs_is_offered_again(
     assert switched_to(events) == session.taken == ["one"]
 
 
-def test_a_policy_that_the_session_refuses_is_reported_and_not_kept(
+def test_a_policy_refused_by_the_session_is_reported_and_not_kept(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
@@ -201,7 +201,7 @@ def test_an_error_of_the_callback_does_not_end_the_thread(
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -1.0, float("nan"), float("inf")])
-def test_an_interval_that_makes_no_sense_is_named(
+def test_an_invalid_interval_is_reported(
     path: Path, ycsb: Signature, session: Listening, interval_s: float
 ) -> None:
     with pytest.raises(ValueError, match="interval_s"):
@@ -219,7 +219,7 @@ def test_virtual_cores_are_refused(
     assert "virtual cores" in refused.reason
 
 
-def test_hundreds_of_replacements_under_load_end_with_the_last(
+def test_the_last_of_hundreds_of_replacements_under_load_is_in_use(
     publish: Publish, path: Path, ycsb: Signature, events: list[Event]
 ) -> None:
     """In one run of the engine's session, as in a user's program."""
@@ -283,7 +283,7 @@ def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
     assert all(report.throughput > 0 and 0 <= report.abort_rate < 1 for report in reports)
 
 
-def test_a_policy_with_which_no_run_can_begin_gives_way_to_the_one_before(
+def test_a_policy_that_cannot_run_is_replaced_by_the_previous_one(
     path: Path, events: list[Event]
 ) -> None:
     """A schedule for a workload without hints, which only a run detects."""

@@ -81,7 +81,7 @@ def bad_texts(good: str, other: str) -> dict[str, tuple[str, str]]:
     "kind",
     ["empty", "cut off", "another workload", "unknown version", "no object", "nested without end"],
 )
-def test_a_bad_file_is_refused_once_and_a_good_one_then_taken(
+def test_a_bad_file_is_refused_once_and_a_later_good_one_accepted(
     file: PublishedFile, path: Path, ycsb: Signature, kind: str
 ) -> None:
     good = to_json(build_seed("ic3", ycsb))
@@ -101,7 +101,9 @@ def test_a_bad_file_is_refused_once_and_a_good_one_then_taken(
     assert named(file.poll()) == "good"
 
 
-def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signature) -> None:
+def test_a_path_that_is_not_a_file_is_refused(
+    file: PublishedFile, path: Path, ycsb: Signature
+) -> None:
     path.mkdir()
     found = file.poll()
     assert isinstance(found, Refused)
@@ -130,7 +132,7 @@ def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signa
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read_is_refused_until_it_may(
+def test_a_file_without_read_permission_is_refused(
     file: PublishedFile, path: Path, ycsb: Signature
 ) -> None:
     publish(path, ycsb, "good")
@@ -141,7 +143,7 @@ def test_a_file_that_may_not_be_read_is_refused_until_it_may(
     assert named(file.poll()) == "good"
 
 
-def test_a_file_written_in_place_at_one_size_and_time_is_read_again(
+def test_a_file_rewritten_with_the_same_size_and_time_is_read_again(
     file: PublishedFile, path: Path, ycsb: Signature
 ) -> None:
     publish(path, ycsb, "one")

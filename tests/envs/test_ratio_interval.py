@@ -18,7 +18,7 @@ def test_one_repeat_has_no_interval() -> None:
     )
 
 
-def test_repeats_of_the_same_run_have_none_either() -> None:
+def test_identical_repeats_have_no_interval() -> None:
     found = ratio_interval([1.2, 1.2, 1.2 * (1 + 1e-15)], 0.95)
     assert found.ratio == pytest.approx(1.2)
     assert (found.low, found.high) == (None, None)
@@ -33,7 +33,7 @@ def test_the_interval_is_students_of_the_logarithms() -> None:
     assert found.high == pytest.approx(1.1 * math.exp(half))
 
 
-def test_what_commits_nothing_is_far_and_no_error() -> None:
+def test_no_commits_give_an_extreme_ratio_without_an_error() -> None:
     nothing = ratio_interval([0.0, 0.0, 0.0], 0.95)
     assert nothing.ratio == nothing.high == pytest.approx(0.01)
     sometimes = ratio_interval([0.0, 1.0, 1.1], 0.95)
@@ -43,7 +43,7 @@ def test_what_commits_nothing_is_far_and_no_error() -> None:
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 5, 10])
-def test_the_interval_covers_as_often_as_it_says(repeats: int) -> None:
+def test_the_interval_has_its_nominal_coverage(repeats: int) -> None:
     draw = random.Random(repeats)
     covered = 0
     for _ in range(400):

@@ -119,7 +119,7 @@ def test_a_transaction_has_its_accesses_as_the_signature_numbers_them() -> None:
     assert second["begin"].timestamp() * 1_000_000 == BEGAN_US + 6
 
 
-def test_a_read_and_the_update_it_is_for_are_one_access() -> None:
+def test_a_read_and_its_update_are_one_access() -> None:
     made = [(7, BOOK), (7, BOOK), (8, BOOK), (8, BOOK), (8, LOOK)]
     (row,) = rows_of([Made(0, PAY, made)])
     assert made_accesses(row) == [
@@ -129,12 +129,12 @@ def test_a_read_and_the_update_it_is_for_are_one_access() -> None:
     ]
 
 
-def test_what_two_transactions_do_to_a_row_is_not_one_access() -> None:
+def test_accesses_of_two_transactions_to_a_row_stay_separate() -> None:
     rows = rows_of([Made(0, PAY, [(7, BOOK)]), Made(0, CLOSE, []), Made(1, PAY, [(7, BOOK)])])
     assert [len(row["accesses"]) for row in rows] == [1, 0, 1]
 
 
-def test_what_it_passed_are_its_parameters() -> None:
+def test_hints_become_parameters() -> None:
     hints = [(7, LOOK), (8, BOOK), ((1 << 64) - 1, BOOK)]
     workers = [[Made(0, PAY, [], hints=hints), Made(2, QUERY, [])], [Made(1, CLOSE, [])]]
     rows = rows_of(*workers)
@@ -145,7 +145,7 @@ def test_what_it_passed_are_its_parameters() -> None:
     ]
 
 
-def test_what_a_query_read_is_not_known() -> None:
+def test_accesses_of_snapshot_queries_are_unknown() -> None:
     trace = RecordedTrace(FakeTrace([Made(0, QUERY, []), Made(1, CLOSE, [])]), SIGNATURE, NAMES)
     (table,) = trace.tables(1)
     assert table["accesses"].to_pylist() == [None, []]
@@ -154,7 +154,7 @@ def test_what_a_query_read_is_not_known() -> None:
     assert all(one.kind in ACCESS_KINDS for kind in trace.types for one in kind.accesses)
 
 
-def test_workers_are_put_into_the_order_of_time_and_have_sessions_of_their_own() -> None:
+def test_transactions_of_all_workers_are_ordered_by_time_with_a_session_each() -> None:
     ones = [Made(us, PAY, [(us, LOOK)]) for us in (1, 4, 6)]
     others = [Made(us, PAY, [(us, LOOK)]) for us in (2, 3, 9)]
     rows = rows_of(ones, others, sessions=2)
@@ -174,7 +174,7 @@ Drawn = st.lists(
 
 
 @given(st.lists(Drawn, min_size=1, max_size=3), st.integers(1, 4), st.integers(1, 5))
-def test_nothing_is_lost_between_blocks(
+def test_no_transaction_is_lost_between_blocks(
     drawn: list[list[tuple[int, int, Accesses]]], sessions: int, block: int
 ) -> None:
     workers = []
@@ -200,7 +200,7 @@ def test_nothing_is_lost_between_blocks(
     assert told == wanted
 
 
-def test_on_the_engine_it_adds_up_and_is_a_trace(tmp_path: Path) -> None:
+def test_a_recording_of_the_engine_is_a_complete_trace(tmp_path: Path) -> None:
     workload = {"name": "ycsb", "records": "1000", "rmw": "50", "read": "50", "operations": "4"}
     evaluator = Evaluator(workload, 2)
     try:

@@ -78,7 +78,7 @@ def test_the_same_run_is_the_same_to_the_bit(
     other.close()
 
 
-def test_the_signature_is_the_traces(evaluator: Evaluator) -> None:
+def test_the_signature_is_that_of_the_trace(evaluator: Evaluator) -> None:
     assert [one.name for one in evaluator.signature.types] == ["order", "cancel"]
     assert [one.name for one in evaluator.signature.types[1].accesses] == [
         "list_orders",
@@ -146,7 +146,9 @@ def test_wrong_arrivals_are_reported(
         Evaluator(workload | options, CORES, machine=VIRTUAL)
 
 
-def test_a_program_can_be_named_itself(evaluator: Evaluator, workload: dict[str, str]) -> None:
+def test_a_program_can_be_given_instead_of_a_trace(
+    evaluator: Evaluator, workload: dict[str, str]
+) -> None:
     program = engine_workload(workload)["program"]
     by_program = Evaluator({"name": "replay", "program": program}, CORES, machine=VIRTUAL)
     assert by_program.signature == evaluator.signature
@@ -167,7 +169,7 @@ def test_more_cores_than_sessions_are_refused(workload: dict[str, str]) -> None:
         ({"program": "a", "trace": "b"}, "leave out workload.trace"),
     ],
 )
-def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
+def test_invalid_settings_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "replay", **options}, CORES, machine=VIRTUAL)
 
@@ -199,7 +201,7 @@ def long_and_short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(folder / "trace", rows, manifest=manifest(types=(SETTLE, PAY)))
 
 
-def test_who_leaves_the_long_transactions_of_a_trace_out_does_not_rank_first(
+def test_a_policy_that_starves_long_transactions_does_not_rank_first(
     long_and_short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -22,7 +22,7 @@ def test_the_engines_dictionary_is_converted_completely(fake_engine: ModuleType)
     assert Result.from_dict(again) == result
 
 
-def test_violations_come_with_a_run_that_was_checked(fake_engine: ModuleType) -> None:
+def test_a_checked_run_has_violations(fake_engine: ModuleType) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     session = fake_engine.Session({"name": "tpcc"}, 2, 1, {"kind": "virtual"})
     raw = session.run(fake_engine.RunOptions(seconds=0.5), on_copy=True, check=True)
@@ -32,12 +32,12 @@ def test_violations_come_with_a_run_that_was_checked(fake_engine: ModuleType) ->
 
 
 @pytest.mark.parametrize(("kind", "fitness"), [("threads", 100.0), ("virtual", 90.0)])
-def test_only_on_virtual_cores_fitness_is_of_the_whole_mix(kind: str, fitness: float) -> None:
+def test_fitness_is_mixed_throughput_on_virtual_cores_only(kind: str, fitness: float) -> None:
     raw = {"schema_version": 1, "throughput": 100.0, "mixed_throughput": 90.0}
     assert Result.from_dict({**raw, "machine": {"kind": kind, "cores": 2}}).fitness == fitness
 
 
-def test_an_open_loop_says_how_it_was_kept_up_with() -> None:
+def test_an_open_loop_reports_whether_it_kept_up() -> None:
     raw = {
         "schema_version": 1,
         "throughput": 90.0,
@@ -72,7 +72,7 @@ def test_another_schema_is_refused() -> None:
         Result.from_dict({"schema_version": 2})
 
 
-def test_a_result_says_how_transactions_were_scheduled(fake_engine: ModuleType) -> None:
+def test_a_result_has_scheduling_statistics(fake_engine: ModuleType) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
     schedule = {"policy": "smf", "window": "4"}
     raw = session.run(fake_engine.RunOptions(schedule=schedule))

@@ -22,7 +22,7 @@ def table(name: str) -> engine.Policy:
     return engine.Policy(to_json(build_seed(name, signature)), signature.to_dict())
 
 
-def test_what_is_not_said_is_as_the_engine_has_it() -> None:
+def test_omitted_options_have_the_engines_defaults() -> None:
     options = engine.RunOptions()
     assert (options.protocol, options.backoff, options.seed) == ("silo", "exponential", 1)
     assert (options.policy, options.schedule, options.switches) == (None, {}, [])
@@ -37,7 +37,7 @@ def test_fields_are_given_by_name_and_can_be_changed() -> None:
     assert options.warmup == 0.5
 
 
-def test_a_policy_and_switches_come_back() -> None:
+def test_a_policy_and_switches_can_be_read_back() -> None:
     occ, ic3 = table("occ"), table("ic3")
     options = engine.RunOptions(protocol="policy_table", policy=occ, switches=[(0.1, ic3)])
     assert options.policy.name == "occ"
@@ -55,19 +55,19 @@ def test_a_policy_and_switches_come_back() -> None:
         ({"policy": "occ"}, "field 'policy' can't be 'occ'"),
     ],
 )
-def test_a_mistake_names_the_field(fields: dict[str, object], message: str) -> None:
+def test_an_invalid_value_names_the_field(fields: dict[str, object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         engine.RunOptions(**fields)
 
 
-def test_the_same_value_makes_the_same_run(session: engine.Session) -> None:
+def test_equal_options_make_the_same_run(session: engine.Session) -> None:
     first = session.run(BRIEF, on_copy=True)
     assert session.run(BRIEF, on_copy=True) == first
     assert first["seed"] == 3
     assert "violations" not in first or first["violations"] == []
 
 
-def test_the_same_value_makes_a_trial_here_and_there(session: engine.Session) -> None:
+def test_equal_options_make_the_same_trial_in_any_process(session: engine.Session) -> None:
     here = session.run_trial(BRIEF)
     there = engine.run_trial(SMALL, 2, 1, VIRTUAL, BRIEF)
     assert here["findings"] == there["findings"] == []

@@ -31,7 +31,7 @@ def policy(evaluator: Evaluator) -> Subject:
     return of_policy("occ", to_json(document))
 
 
-def test_it_runs_under_its_own_schedule(evaluator: Evaluator) -> None:
+def test_a_policy_runs_under_its_own_schedule(evaluator: Evaluator) -> None:
     own = policy(evaluator)
     result = evaluator.run(own, 0.001, warmup=0.0, seed=1)
     assert result.schedule is not None
@@ -41,13 +41,13 @@ def test_it_runs_under_its_own_schedule(evaluator: Evaluator) -> None:
     assert result.schedule.hot > 0
 
 
-def test_it_can_be_run_without(evaluator: Evaluator) -> None:
+def test_a_policy_can_run_without_its_schedule(evaluator: Evaluator) -> None:
     own = policy(evaluator)
     without = scheduled(replace(own, schedule={"policy": "fifo"}), {"policy": "smf"})
     assert evaluator.run(without, 0.001, warmup=0.0, seed=1).schedule is None
 
 
-def test_who_gives_the_engine_a_policy_alone_gets_its_schedule(evaluator: Evaluator) -> None:
+def test_a_policy_passed_to_the_engine_brings_its_schedule(evaluator: Evaluator) -> None:
     own = policy(evaluator)
     engine = load_engine()
     session = engine.Session(evaluator.workload, 4, machine=evaluator.machine)
@@ -58,7 +58,7 @@ def test_who_gives_the_engine_a_policy_alone_gets_its_schedule(evaluator: Evalua
     assert result["schedule"]["options"]["window"] == "4"
 
 
-def test_its_check_is_made_under_its_schedule(evaluator: Evaluator) -> None:
+def test_a_policy_is_checked_under_its_schedule(evaluator: Evaluator) -> None:
     trial = Trial(evaluator.workload, 4, 1, evaluator.machine, policy(evaluator), 0.001)
     verdict = evaluator.run_trial(trial, patience_s=PATIENCE_S)
     assert verdict.findings == ()

@@ -75,7 +75,7 @@ def test_a_policy_for_one_day_fits_the_next(evaluator: Evaluator, workload: dict
     tomorrow.close()
 
 
-def test_a_trace_of_something_else_is_refused(trace: Path) -> None:
+def test_a_trace_of_another_workload_is_refused(trace: Path) -> None:
     other = orders_shop(trace.parent / "orders")
     with pytest.raises(ValueError, match="its transaction type 'order' is none of 'cart'"):
         Evaluator({"name": "shop", "trace": str(other)}, CORES, machine=VIRTUAL)
@@ -89,6 +89,6 @@ def test_a_trace_of_something_else_is_refused(trace: Path) -> None:
         ({"program": "/nowhere"}, "/nowhere: can't be read"),
     ],
 )
-def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
+def test_invalid_settings_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "shop", **options}, CORES, machine=VIRTUAL)

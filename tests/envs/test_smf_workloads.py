@@ -58,7 +58,7 @@ def test_the_engine_has_the_defaults_of_the_settings(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_types_that_only_read_have_states_or_run_on_snapshots(name: str) -> None:
+def test_read_only_types_have_states_or_run_on_snapshots(name: str) -> None:
     latest = Evaluator(settings(name), CORES, machine=VIRTUAL)
     apart = Evaluator(settings(name, reads="snapshot"), CORES, machine=VIRTUAL)
     assert len(apart.signature.types) == WRITING_TYPES[name]

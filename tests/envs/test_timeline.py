@@ -23,7 +23,7 @@ def described(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
     return Timeline.from_result(raw, "made up", tpcc)
 
 
-def test_an_attempt_has_what_happened_in_it(tpcc: Signature) -> None:
+def test_an_attempt_has_its_events(tpcc: Signature) -> None:
     timeline = described(
         tpcc,
         (10.0, 0, "attempt", 0, 2),
@@ -74,7 +74,7 @@ def test_attempts_in_progress_end_with_the_window(tpcc: Signature) -> None:
     assert (timeline.backoffs[0].begin, timeline.backoffs[0].end) == (4, 9)
 
 
-def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
+def test_an_access_served_from_the_log_is_omitted(tpcc: Signature) -> None:
     timeline = described(
         tpcc,
         (1.0, 0, "attempt", 0, 0),
@@ -99,7 +99,7 @@ def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
     assert timeline.state_words(attempt.state) == "new_order.read_stock"
 
 
-def test_an_event_this_code_does_not_know_is_an_error(tpcc: Signature) -> None:
+def test_an_unknown_event_is_an_error(tpcc: Signature) -> None:
     with pytest.raises(ValueError, match="'teleported'"):
         described(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
 
@@ -141,7 +141,7 @@ def test_attempts_between(tpcc: Signature) -> None:
     assert [a.number for a in attempts_between(timeline, 10, 30)] == [1]
 
 
-def test_real_cores_can_not_be_recorded() -> None:
+def test_real_cores_cannot_be_recorded() -> None:
     evaluator = Evaluator({"name": "tpcc"}, 1)
     subject = subject_of("silo", evaluator.signature, untuned)
     with pytest.raises(ValueError, match="virtual"):

@@ -41,7 +41,7 @@ def column_of(parameters: list[list[tuple[str, str]] | None]) -> pa.MapArray:
 
 @settings(deadline=None)  # the first use of a function of Arrow is slow
 @given(Passed)
-def test_what_is_written_is_read(passed: list[tuple[str, list[int], list[int]]]) -> None:
+def test_written_hints_are_read_back(passed: list[tuple[str, list[int], list[int]]]) -> None:
     each = [
         [(0, key) for key in looks] + [(1, key) for key in books]
         if kind == "pay"
@@ -61,14 +61,14 @@ def test_what_is_written_is_read(passed: list[tuple[str, list[int], list[int]]])
         assert found.keys.tolist() == keys[gone:].tolist()
 
 
-def test_a_parameters_keys_are_together_where_the_first_stood() -> None:
+def test_keys_of_a_parameter_are_grouped_at_the_first() -> None:
     column = hints_column(
         np.array([4]), np.array([1, 0, 1, 1]), np.array([5, 6, 7, 5], np.uint64), SIGNATURE
     )
     assert column.to_pylist() == [[("book", "5,7,5"), ("look", "6")]]
 
 
-def test_other_parameters_are_left_alone() -> None:
+def test_other_parameters_are_unchanged() -> None:
     column = column_of([[("price", "9.99"), ("look", "3")], None, [("book", "4")], [("look", "5")]])
     found = hints_of(column, np.array([0, 0, 1, 7]), SIGNATURE)
     assert found.counts.tolist() == [1, 0, 0, 0]
@@ -77,6 +77,6 @@ def test_other_parameters_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "1.5", str(1 << 64)])
-def test_a_parameter_that_is_no_key_is_an_error(text: str) -> None:
+def test_a_parameter_that_is_not_a_key_is_an_error(text: str) -> None:
     with pytest.raises(TraceError, match="holds no key"):
         hints_of(column_of([[("look", text)]]), np.array([0]), SIGNATURE)

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_process_that_runs_trials_ends_with_the_one_it_runs_them_for(tmp_path: Path) -> None:
+def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     parent = subprocess.Popen(

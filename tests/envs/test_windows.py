@@ -22,7 +22,7 @@ def measured(row: Row, number: int, seconds: float) -> None:
     row.repeats[number - 1] = replace(row.repeats[number - 1], duration_s=seconds)
 
 
-def test_the_length_is_the_one_asked_for_not_that_of_the_first_run(compared: Comparison) -> None:
+def test_the_caption_has_the_requested_length(compared: Comparison) -> None:
     measured(compared.rows[0], 1, 0.0)
     words = " ".join(as_text(comparison_table(compared, "")).split())
     assert "median of 3 interleaved runs of 0.5 s each" in words
@@ -36,7 +36,9 @@ def test_a_window_of_another_length_is_named(compared: Comparison, seconds: floa
 
 
 @pytest.mark.parametrize("seconds", [0.495, 0.5, 0.5001, 0.509])
-def test_a_window_that_is_as_asked_for_needs_no_word(compared: Comparison, seconds: float) -> None:
+def test_a_window_of_the_requested_length_is_not_mentioned(
+    compared: Comparison, seconds: float
+) -> None:
     measured(compared.rows[1], 2, seconds)
     assert window_remarks(compared) == []
 
@@ -47,7 +49,7 @@ def test_a_run_that_committed_nothing_is_named(compared: Comparison) -> None:
     assert window_remarks(compared) == ["run 3 of silo committed nothing"]
 
 
-def test_of_many_odd_runs_a_few_are_named(compared: Comparison) -> None:
+def test_a_few_of_many_unusual_runs_are_named(compared: Comparison) -> None:
     for row in compared.rows:
         for number in (1, 2, 3):
             measured(row, number, 0.2)
@@ -55,7 +57,7 @@ def test_of_many_odd_runs_a_few_are_named(compared: Comparison) -> None:
     assert window_remarks(compared)[-1] == "and so did 3 more"
 
 
-def test_a_document_that_does_not_say_what_was_asked_for_has_its_usual_length(
+def test_a_document_without_a_requested_length_has_its_usual_length(
     compared: Comparison,
 ) -> None:
     measured(compared.rows[0], 1, 0.1)
@@ -67,6 +69,6 @@ def test_a_document_that_does_not_say_what_was_asked_for_has_its_usual_length(
     )
 
 
-def test_one_run_is_no_median(evaluator: Evaluator) -> None:
+def test_one_run_has_no_median(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS, ComparisonPlan(0.25, 1, 0.0), seed=1)
     assert runs_words(comparison) == "one run of 0.25 s each, which has no spread"

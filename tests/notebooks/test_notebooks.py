@@ -1,4 +1,4 @@
-"""Every notebook runs from its first cell to its last, and is kept without what it printed."""
+"""Every notebook runs from its first to its last cell, and is saved without output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CELL_SECONDS = 150
-"""A cell that takes so long on a busy machine hangs."""
+"""A cell that takes longer than this hangs, even on a busy machine."""
 PROMISED_SECONDS = 120
-"""What docs/notebooks.md says that a notebook takes at most."""
+"""The maximum that docs/notebooks.md promises for a notebook."""
 SHORTER = {"run.seconds=0.01": "run.seconds=0.001", "run.repeats=3": "run.repeats=1"}
-"""What the default suite replaces in the notebook that it runs."""
+"""Replacements that shorten the notebook of the default suite."""
 LINK = re.compile(r"\]\(([^)#\s]+)")
 
 by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -27,7 +27,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=nbformat.NO_CONVERT)
 
 
-def test_all_of_them_are_there() -> None:
+def test_all_notebooks_exist() -> None:
     assert {path.stem for path in NOTEBOOKS} == {
         "bring-your-own-trace",
         "read-a-policy",
@@ -36,7 +36,7 @@ def test_all_of_them_are_there() -> None:
 
 
 @by_name
-def test_no_output_is_kept(path: Path) -> None:
+def test_notebooks_are_saved_without_output(path: Path) -> None:
     notebook = read(path)
     nbformat.validate(notebook)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -46,22 +46,22 @@ def test_no_output_is_kept(path: Path) -> None:
 
 
 @by_name
-def test_cells_are_named_by_people(path: Path) -> None:
-    """An id that a tool drew would change whenever the notebook is made anew."""
+def test_cell_ids_are_descriptive_words(path: Path) -> None:
+    """Generated ids would change whenever the notebook is rewritten."""
     ids = [cell.id for cell in read(path).cells]
     assert [one for one in ids if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", one)] == []
     assert len(ids) == len(set(ids))
 
 
 @by_name
-def test_no_place_of_one_machine_is_mentioned(path: Path) -> None:
+def test_no_path_of_one_machine_is_mentioned(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"(?<![\w.])/(?:home|root|tmp|usr|work|mnt|Users)\b", text) == []
     assert str(ROOT) not in text
 
 
 @by_name
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_have_targets(path: Path) -> None:
     targets = [
         target
         for cell in read(path).cells
@@ -73,16 +73,16 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def children_seconds() -> float:
-    """Processor time of all processes that this one has waited for: other work adds little to it.
+    """Return the processor time of all finished child processes; other work adds little to it.
 
-    Notebooks do one thing after the other, so it is what they take on a machine of their own.
+    Notebooks work sequentially, so it is the time that they take on an idle machine.
     """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def run(notebook: nbformat.NotebookNode, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Execute all cells; they leave nothing where they run."""
+    """Execute all cells, and check that they leave no files in the working directory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(where / "cache"))
     monkeypatch.setenv("IPYTHONDIR", str(where / "ipython"))
     folder = where / "where"
@@ -101,7 +101,7 @@ def run(notebook: nbformat.NotebookNode, where: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.timeout(600)
-def test_one_runs_with_shorter_measurements(
+def test_a_notebook_runs_with_shorter_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notebook = read(ROOT / "notebooks" / "read-a-policy.ipynb")
@@ -114,7 +114,7 @@ def test_one_runs_with_shorter_measurements(
 @pytest.mark.full
 @pytest.mark.timeout(600)
 @by_name
-def test_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = children_seconds()
     run(read(path), tmp_path, monkeypatch)
     assert children_seconds() - before < PROMISED_SECONDS

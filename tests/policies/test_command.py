@@ -103,7 +103,7 @@ def test_bad_input_is_one_message(arguments: tuple[str, ...], message: str) -> N
     assert len(stderr.splitlines()) == 1
 
 
-def test_validate_says_what_is_valid(ic3: Path, tpcc: Signature) -> None:
+def test_validate_reports_valid_policies(ic3: Path, tpcc: Signature) -> None:
     result = run("validate", ic3, "two_phase_locking_star")
     assert result.exit_code == 0
     assert f"{ic3}: valid: ic3 for tpcc, 26 states" in result.stdout
@@ -125,7 +125,7 @@ def test_validate_continues_after_a_bad_policy(tmp_path: Path, ic3: Path) -> Non
     assert "none.json" in messages[1]
 
 
-def test_validate_continues_after_a_name_that_is_too_long(ic3: Path) -> None:
+def test_validate_continues_after_an_overlong_name(ic3: Path) -> None:
     result = run("validate", "x" * 300, ic3)
     assert result.exit_code == 2
     assert "is too long" in result.stderr
@@ -180,7 +180,7 @@ def test_convert_writes_a_policy_that_loads(tmp_path: Path) -> None:
     assert document.cc[5].wait["new_order"] == 2
 
 
-def test_convert_refuses_and_leaves_the_target_alone(tmp_path: Path) -> None:
+def test_convert_leaves_the_target_unchanged_on_errors(tmp_path: Path) -> None:
     source, target = tmp_path / "table.txt", tmp_path / "table.json"
     source.write_text("\n".join(PUBLISHED[:-1]))
     target.write_text("mine")
@@ -189,7 +189,9 @@ def test_convert_refuses_and_leaves_the_target_alone(tmp_path: Path) -> None:
     assert "TPC-C" in fails("convert", source, target, "--workload", "ycsb")
 
 
-def test_a_full_disk_is_no_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_reported_as_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -58,13 +58,13 @@ def test_tpcc_last_conflicting_accesses(tpcc: Signature) -> None:
 
 
 def test_the_papers_example_waits_through_a_third_transaction(tpcc: Signature) -> None:
-    """§7.3: NewOrder's STOCK waits for Payment's CUSTOMER, and that for NewOrder's CUSTOMER."""
+    """§7.3: NewOrder's STOCK waits for Payment's CUSTOMER, which waits for NewOrder's CUSTOMER."""
     analysis = analyse(tpcc)
     assert analysis.wait(analysis.piece_of(5), "payment") == 16
     assert analysis.wait(analysis.piece_of(15), "new_order") == 10
 
 
-def test_same_order_stays_apart() -> None:
+def test_accesses_in_the_same_order_do_not_merge() -> None:
     analysis = analyse(workload(a=[("X", W), ("Y", W)], b=[("X", W), ("Y", W)]))
     assert spans(analysis) == {"a": [(0, 0), (1, 1)], "b": [(2, 2), (3, 3)]}
     assert analysis.wait(analysis.piece_of(1), "b") == 3
@@ -80,7 +80,7 @@ def test_opposite_orders_of_reads_do_not_merge() -> None:
     assert spans(analysis) == {"a": [(0, 0), (1, 1)], "b": [(2, 2), (3, 3)]}
 
 
-def test_a_ring_of_three_types_merges() -> None:
+def test_a_cycle_of_three_types_merges() -> None:
     ring = workload(
         a=[("X", W), ("Y", W)], b=[("Y", W), ("Z", W)], c=[("Z", W), ("X", W), ("Q", W)]
     )
@@ -100,7 +100,7 @@ def test_merging_can_close_further_cycles() -> None:
     assert spans(analysis) == {"a": [(0, 3)], "b": [(4, 6)]}
 
 
-def test_what_no_one_conflicts_with_is_not_waited_for() -> None:
+def test_accesses_without_conflicts_are_not_waited_for() -> None:
     analysis = analyse(workload(a=[("X", W), ("Y", INS)], b=[("Y", R), ("Z", W)]))
     first, second = analysis.pieces["a"]
     assert analysis.waits_after(first) == {"a": 0, "b": "NO_WAIT"}

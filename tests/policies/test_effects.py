@@ -33,12 +33,12 @@ def test_occ_does_nothing(signature: Signature) -> None:
         assert not any((row.dirty, row.publishes, row.validates))
 
 
-def test_every_wait_of_ic3_is_for_someone(tpcc: Signature) -> None:
+def test_every_wait_of_ic3_has_an_effect(tpcc: Signature) -> None:
     ic3 = build_seed("ic3", tpcc)
     assert [row.wait for row in Effects(ic3).rows] == [dict(row.wait) for row in ic3.cc]
 
 
-def test_without_a_published_write_there_is_no_wait() -> None:
+def test_waits_need_a_published_write() -> None:
     table = made(two_types(), a_read_s=Actions(wait=WAIT, dirty_read=True, early_validation=True))
     row = Effects(table).rows[2]
     assert row.wait == {"a": "NO_WAIT", "b": "NO_WAIT"}
@@ -46,7 +46,7 @@ def test_without_a_published_write_there_is_no_wait() -> None:
     assert row.validates
 
 
-def test_a_dirty_read_makes_its_writers_known_from_then_on() -> None:
+def test_a_dirty_read_makes_its_writers_dependencies() -> None:
     table = made(
         two_types(),
         a_read_r=Actions(wait=WAIT, dirty_read=True),
@@ -64,7 +64,7 @@ def test_a_dirty_read_makes_its_writers_known_from_then_on() -> None:
     assert rows[4].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # b's only publication point is later
 
 
-def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
+def test_a_publication_makes_access_list_entries_dependencies() -> None:
     public, waits = Actions(public_write=True), Actions(wait=WAIT)
     table = made(two_types(), a_write_r=public, a_read_s=waits)
     assert Effects(table).rows[2].wait == {"a": "COMMIT", "b": "NO_WAIT"}
@@ -74,13 +74,13 @@ def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
     assert Effects(table).rows[2].wait == WAIT  # b's point may enter its accesses to R
 
 
-def test_in_a_loop_later_accesses_may_precede() -> None:
+def test_later_accesses_of_a_loop_can_precede() -> None:
     actions = {"a_read_r": Actions(wait=WAIT), "a_write_r": Actions(public_write=True)}
     assert Effects(made(two_types(), **actions)).rows[0].wait["a"] == "NO_WAIT"
     assert Effects(made(two_types(loop=True), **actions)).rows[0].wait["a"] == "COMMIT"
 
 
-def test_where_accesses_have_no_order_any_may_have_come_before() -> None:
+def test_all_accesses_without_an_order_can_precede() -> None:
     actions = {"a_read_r": Actions(wait=WAIT), "a_write_r": Actions(public_write=True)}
     assert Effects(made(two_types("generic"), **actions)).rows[0].wait["a"] == "COMMIT"
 

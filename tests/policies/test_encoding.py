@@ -131,7 +131,7 @@ def test_each_group_adds_its_values_and_no_others(tpcc: Signature) -> None:
     assert encoding.cells[1].choices[8] == "COMMIT"
 
 
-def test_every_value_but_occs_own_belongs_to_a_group(signature: Signature) -> None:
+def test_every_value_other_than_occs_belongs_to_a_group(signature: Signature) -> None:
     for cell in Encoding(signature).cells:
         for value in range(len(cell.choices)):
             group = action_group(cell, value)

@@ -23,7 +23,7 @@ def test_waits_are_named(tpcc: Signature) -> None:
     assert wait_label(tpcc, 19) == "19 del NEW_ORDER"
 
 
-def test_a_row_an_access_with_its_name_and_waits(tpcc: Signature) -> None:
+def test_each_access_has_a_row_with_its_name_and_waits(tpcc: Signature) -> None:
     lines = drawn(render(build_seed("ic3", tpcc)))
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if "│" in line]
     by_state = {row[0]: row for row in rows if len(row) == 9}
@@ -42,7 +42,7 @@ def test_a_row_an_access_with_its_name_and_waits(tpcc: Signature) -> None:
     assert len(by_state) == 26
 
 
-def test_provenance_is_a_line_a_field(tpcc: Signature) -> None:
+def test_provenance_has_a_line_for_each_field(tpcc: Signature) -> None:
     known = {"search": "evolution", "scores": {"silo": 1.5, "ic3": 2.0}, "of": {"a": {"b": 1}}}
     lines = drawn(render(replace(build_seed("ic3", tpcc), provenance=known)))
     assert lines[0] == "ic3  for tpcc: 3 types, 26 states"

@@ -93,7 +93,7 @@ def test_names_and_provenance_survive(
     assert from_json(to_json(document), check=False) == document
 
 
-def test_the_text_has_a_line_a_row(text: str) -> None:
+def test_the_text_has_a_line_for_each_row(text: str) -> None:
     lines = text.splitlines()
     rows = [line for line in lines if line.strip().startswith('{"state"')]
     assert [json.loads(row.rstrip(","))["state"] for row in rows] == list(range(26))
@@ -146,7 +146,7 @@ def test_a_directory(tmp_path: Path) -> None:
         (b"{}", "not a policy file"),
     ],
 )
-def test_a_file_that_is_no_policy(tmp_path: Path, data: bytes, message: str) -> None:
+def test_a_file_that_is_not_a_policy(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(data)
     with pytest.raises(PolicyFileError, match=message) as caught:
@@ -167,7 +167,7 @@ def test_an_unreadable_file(tmp_path: Path, text: str, monkeypatch: pytest.Monke
     path = tmp_path / "secret.json"
     path.write_text(text)
 
-    def refuse(*_: object) -> None:  # as the system does, also for root
+    def refuse(*_: object) -> None:  # the system would not refuse root
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
@@ -255,7 +255,7 @@ def test_a_missing_field_names_its_row(text: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("path", [("extra",), ("cc", 3, "extra"), ("backoff", "payment", "extra")])
-def test_an_unknown_field_is_not_dropped_in_silence(text: str, path: tuple[Any, ...]) -> None:
+def test_an_unknown_field_is_reported(text: str, path: tuple[Any, ...]) -> None:
     assert "extra is unknown; remove it" in error_of(changed(text, path, 1))
 
 
@@ -305,7 +305,7 @@ def test_validate_takes_documents(tpcc: Signature) -> None:
 # ---- saving
 
 
-def test_saved_is_loaded(tmp_path: Path, signature: Signature) -> None:
+def test_a_saved_policy_is_loaded(tmp_path: Path, signature: Signature) -> None:
     document = build_seed("ic3", signature)
     save(document, tmp_path / "p.json")
     assert load(tmp_path / "p.json", signature) == document
@@ -313,7 +313,7 @@ def test_saved_is_loaded(tmp_path: Path, signature: Signature) -> None:
 
 
 @pytest.mark.parametrize("step", ["write", "fsync", "replace"])
-def test_a_failing_save_leaves_the_old_file(
+def test_a_failing_save_keeps_the_old_file(
     tmp_path: Path, tpcc: Signature, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     path = tmp_path / "p.json"
@@ -363,7 +363,7 @@ def test_a_saved_file_has_the_umasks_mode_and_links_are_followed(
     assert stat.S_IMODE(link.stat().st_mode) == 0o640
 
 
-def test_saving_where_it_cannot_be(tmp_path: Path, tpcc: Signature) -> None:
+def test_saving_to_an_invalid_path(tmp_path: Path, tpcc: Signature) -> None:
     occ = build_seed("occ", tpcc)
     with pytest.raises(PolicyFileError, match="can't be written: is a directory; name a file"):
         save(occ, tmp_path)
@@ -378,7 +378,7 @@ def test_saving_where_it_cannot_be(tmp_path: Path, tpcc: Signature) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {1, 2}, object()])
-def test_what_json_cannot_hold_is_refused_before_writing(
+def test_values_without_a_json_form_are_refused_before_writing(
     tmp_path: Path, tpcc: Signature, value: Any
 ) -> None:
     odd: PolicyDocument = replace(build_seed("occ", tpcc), provenance={"scores": value})

@@ -122,7 +122,7 @@ def test_accesses_with_the_same_change_share_a_sentence(ic3: PolicyDocument) -> 
     )
 
 
-def test_a_stretch_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
+def test_a_range_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
     rows = {state: {"wait": {"delivery": "NO_WAIT"}} for state in range(13, 17)}
     assert sentences_of(star, rows) == [
@@ -131,7 +131,7 @@ def test_a_stretch_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
     ]
 
 
-def test_that_no_access_waits_is_said_so(tpcc: Signature) -> None:
+def test_a_table_without_waits_is_described(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
     rows = {state: {"wait": {"delivery": "NO_WAIT"}} for state in range(18, 26)}
     assert sentences_of(star, rows) == [
@@ -174,7 +174,7 @@ def test_backoff_is_described(occ: PolicyDocument) -> None:
     assert [one.cells for one in explain(occ, other).sentences] == [7, 4]
 
 
-def test_types_that_back_off_alike_share_a_sentence(occ: PolicyDocument) -> None:
+def test_types_with_the_same_backoff_share_a_sentence(occ: PolicyDocument) -> None:
     constant = BackoffRow(128.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     found = explain(occ, replace(occ, backoff=dict.fromkeys(occ.backoff, constant)))
     assert [(one.type, one.text, one.cells) for one in found.sentences] == [
@@ -187,7 +187,9 @@ def test_types_that_back_off_alike_share_a_sentence(occ: PolicyDocument) -> None
     ]
 
 
-def test_writes_on_both_sides_of_a_publication_become_visible_apart(ic3: PolicyDocument) -> None:
+def test_writes_on_both_sides_of_a_publication_become_visible_separately(
+    ic3: PolicyDocument,
+) -> None:
     """Payment writes in 12, 14, 16 and 17, and the write of 12 is published with that of 14."""
     private = {"write_visibility": "PRIVATE"}
     assert [

@@ -13,12 +13,12 @@ from policies import Signature, load
 LIBRARY = sorted((Path(__file__).resolve().parents[2] / "policies" / "library").glob("*.json"))
 
 
-def test_there_are_some() -> None:
+def test_policies_are_bundled() -> None:
     assert LIBRARY
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
-def test_a_shipped_policy_can_be_used_and_has_scores(path: Path) -> None:
+def test_a_bundled_policy_can_be_used_and_has_scores(path: Path) -> None:
     provenance = json.loads(path.read_text())["provenance"]
     load(path, Signature.from_dict(engine.signature(provenance["workload"])))
     assert provenance["machine"]["kind"] in ("threads", "virtual")

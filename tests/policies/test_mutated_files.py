@@ -50,7 +50,7 @@ def by_the_engine(data: bytes, signature: Signature) -> PolicyDocument | str:
 
 
 @pytest.mark.parametrize("name", SEEDS)
-def test_a_mutated_file_is_refused_by_both_or_read_alike(
+def test_python_and_the_engine_agree_on_a_mutated_file(
     name: str, signature: Signature, tmp_path: Path
 ) -> None:
     """A refusal names the fault, and an accepted policy survives writing and reading."""

@@ -42,7 +42,7 @@ def test_a_table_that_does_nothing_is_occ(parse: Parse) -> None:
         assert not row.early_validation
 
 
-def test_backoff_blocks_are_commit_then_abort_a_column_a_type(parse: Parse) -> None:
+def test_backoff_blocks_are_commit_then_abort_with_a_column_for_each_type(parse: Parse) -> None:
     backoff = parse(published()).backoff
     assert backoff["new_order"].commit == (0, 2, 0.5)
     assert backoff["payment"].commit == (0.5, 4, 0.5)
@@ -72,7 +72,7 @@ def test_a_point_on_a_write_publishes_it(parse: Parse) -> None:
     assert [row.state for row in rows if row.write_visibility == "PUBLIC"] == [2]
 
 
-def test_a_point_on_a_read_publishes_what_was_buffered(parse: Parse) -> None:
+def test_a_point_on_a_read_publishes_buffered_writes(parse: Parse) -> None:
     rows = parse(published({3: "0 0 1 0 0 0", 10: "0 0 1 0 0 0", 15: "0 0 1 0 0 0"})).cc
     assert [row.state for row in rows if row.early_validation] == [3, 10, 15]
     # DISTRICT before ITEM; ORDER_LINE, the last of five, before CUSTOMER; DISTRICT in Payment.
@@ -87,7 +87,7 @@ def test_a_point_on_a_read_with_nothing_buffered_publishes_nothing(parse: Parse)
     assert not any(row.write_visibility == "PUBLIC" for row in rows)
 
 
-def test_trailing_blanks_and_carriage_returns_are_no_fault(tpcc: Signature) -> None:
+def test_trailing_blanks_and_carriage_returns_are_accepted(tpcc: Signature) -> None:
     text = " \r\n".join(published()) + " \r\n\r\n"
     assert parse_published(text, "t.txt", "t", tpcc).cc[25].state == 25
 
@@ -128,9 +128,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("lines", "message"), MALFORMED, ids=[m for _, m in MALFORMED])
-def test_what_is_malformed_names_line_and_column(
-    parse: Parse, lines: list[str], message: str
-) -> None:
+def test_errors_name_line_and_column(parse: Parse, lines: list[str], message: str) -> None:
     with pytest.raises(PolicyFileError, match=message):
         parse(lines)
 

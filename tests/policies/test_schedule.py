@@ -49,7 +49,7 @@ def test_its_cells_follow_the_tables(tpcc: Signature) -> None:
     assert scheduled.decode([cell.default for cell in scheduled.cells], "occ").schedule is None
 
 
-def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> None:
+def test_only_parameters_used_by_the_admission_policy_are_written(tpcc: Signature) -> None:
     encoding = Encoding(tpcc, scheduled=True)
     document = replace(build_seed("ic3", tpcc), schedule={**SMF, "unscheduled": ["payment"]})
     found = encoding.decode(encoding.encode(document), "ic3")
@@ -67,7 +67,7 @@ def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> N
         ),
     ],
 )
-def test_what_no_search_would_propose_is_named(
+def test_schedules_outside_the_search_space_are_refused(
     tpcc: Signature, schedule: dict[str, Any], message: str
 ) -> None:
     document = replace(build_seed("occ", tpcc), schedule=schedule)
@@ -76,7 +76,7 @@ def test_what_no_search_would_propose_is_named(
         Encoding(tpcc, scheduled=True).encode(document)
 
 
-def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
+def test_dropping_a_schedule_is_an_error(tpcc: Signature) -> None:
     document = replace(build_seed("occ", tpcc), name="mine", schedule=SMF)
     with pytest.raises(PolicyFileError, match=r"'mine' has a schedule.*null.*search\.actions"):
         Encoding(tpcc).encode(document)
@@ -94,14 +94,14 @@ def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
         ({"policy": "smf", "speed": 3}, "speed.*window"),
     ],
 )
-def test_a_schedule_that_makes_no_sense_is_refused(
+def test_an_invalid_schedule_is_refused(
     tpcc: Signature, schedule: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(PolicyFileError, match=message):
         validate(replace(build_seed("occ", tpcc), schedule=schedule))
 
 
-def test_the_engine_takes_texts_and_the_whole() -> None:
+def test_the_engine_gets_all_parameters_as_texts() -> None:
     given = {"policy": "smf", "window": 8, "hot": 0.03, "unscheduled": ["payment", "delivery"]}
     options = schedule_options(given)
     assert options == {
@@ -147,7 +147,7 @@ CLASSIFIERS = tuple(
 
 
 @given(data=st.data())
-def test_a_classifier_is_one_more_cell(signature: Signature, data: st.DataObject) -> None:
+def test_a_classifier_adds_a_cell(signature: Signature, data: st.DataObject) -> None:
     encoding = Encoding(signature, scheduled=True, classifiers=CLASSIFIERS)
     assert encoding.size == Encoding(signature, scheduled=True).size + 1
     assert [str(choice) for choice in encoding.cells[-1].choices] == ["none", "first", "second"]
@@ -168,7 +168,7 @@ def test_a_classifier_is_one_more_cell(signature: Signature, data: st.DataObject
     assert tuple(encoding.encode(again)) == settled
 
 
-def test_a_classifier_that_is_not_known_is_not_lost_in_silence(tpcc: Signature) -> None:
+def test_an_unknown_classifier_is_an_error(tpcc: Signature) -> None:
     classifier = json.loads(CLASSIFIERS[0].text)
     document = replace(
         build_seed("occ", tpcc), schedule={"policy": "smf", "classifier": classifier}

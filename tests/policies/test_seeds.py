@@ -72,12 +72,12 @@ def test_random_tables_reach_every_value(tpcc: Signature) -> None:
         ("random:-1", "random:7"),
     ],
 )
-def test_a_wrong_name_says_what_there_is(name: str, message: str, tpcc: Signature) -> None:
+def test_an_unknown_name_lists_the_seeds(name: str, message: str, tpcc: Signature) -> None:
     with pytest.raises(ValueError, match=message):
         build_seed(name, tpcc)
 
 
-def test_names_are_known_as_seeds() -> None:
+def test_names_of_seeds_are_recognised() -> None:
     assert all(is_seed(name.replace("SEED", "3")) for name in seed_names())
     assert not is_seed("ic3.json")
 
@@ -103,7 +103,7 @@ def test_ic3_waits_before_each_piece(tpcc: Signature) -> None:
     expected = {
         # new_order. Before WAREHOUSE there are no dependencies, and by it none of its own type.
         1: ("NO_WAIT", 14, "NO_WAIT"),  # DISTRICT
-        3: (2, 14, "NO_WAIT"),  # ITEM needs nothing; this is for the exposure of DISTRICT
+        3: (2, 14, "NO_WAIT"),  # ITEM needs no wait; this one is for the exposure of DISTRICT
         4: (5, 16, "NO_WAIT"),  # STOCK: Payment has none, but may itself depend on a NewOrder
         6: (6, 16, "NO_WAIT"),  # NEW_ORDER
         7: (7, 16, 21),  # OORDER
@@ -113,7 +113,7 @@ def test_ic3_waits_before_each_piece(tpcc: Signature) -> None:
         # payment
         13: (2, 14, "NO_WAIT"),  # DISTRICT
         15: (10, 16, "NO_WAIT"),  # CUSTOMER
-        17: (10, 17, 25),  # HISTORY: after all that others have in common with Payment
+        17: (10, 17, 25),  # HISTORY: after all accesses that conflict with Payment
         # delivery
         20: (7, "NO_WAIT", 21),  # OORDER
         22: (9, "NO_WAIT", 23),  # ORDER_LINE
@@ -132,7 +132,7 @@ def test_ic3_is_a_pipeline_over_the_micro_benchmark() -> None:
         assert [row.early_validation for row in rows] == [True, *[False] * 5, True, True]
         # Before the cold accesses all dependencies have passed theirs.
         assert list(rows[1].wait.values()) == [other.states[6] for other in signature.types]
-        # Before its own table those of its type have passed it, and others what they share.
+        # Before its own table, its type has passed it, and others have passed shared tables.
         assert dict(rows[7].wait) == {
             other.name: other.states[7 if other == kind else 6] for other in signature.types
         }

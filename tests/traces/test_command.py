@@ -213,7 +213,7 @@ def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, c
     process = subprocess.Popen(
         [HEDDLE, "trace", "import", "-f", "ecommerce", log, out],
         stderr=subprocess.PIPE,
-        preexec_fn=_hear_ctrl_c_and_let_others_go_first,
+        preexec_fn=_restore_ctrl_c_and_lower_priority,
     )
     wait_until(lambda: bool(list(tmp_path.glob(".shop.*.part"))) or process.poll() is not None)
     process.send_signal(how)
@@ -224,7 +224,7 @@ def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, c
     assert bool(list(tmp_path.glob(".shop.*"))) == (how == signal.SIGKILL)
 
 
-def _hear_ctrl_c_and_let_others_go_first() -> None:
-    """Restore Ctrl-C, which a shell without job control disables for background processes."""
+def _restore_ctrl_c_and_lower_priority() -> None:
+    """Restore Ctrl-C, which a shell without job control disables in the background; renice."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.nice(10)

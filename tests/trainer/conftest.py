@@ -21,7 +21,7 @@ from trainer.mlflow_store import MlflowStore  # noqa: E402
 
 @pytest.fixture
 def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The stand-in for the compiled engine, wherever `engine` is imported; without noise."""
+    """Replace the compiled engine by the stand-in, without noise, wherever `engine` is imported."""
     monkeypatch.setitem(sys.modules, "engine", stand_in)
     monkeypatch.setattr(stand_in, "NOISE", 0.0)
     monkeypatch.setattr(stand_in, "NOISE_BY_RUN", True)
@@ -38,7 +38,7 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an empty store of MLflow, to be copied: a new one takes seconds to make."""
+    """Return the folder of an empty MLflow store to copy, because a new store takes seconds."""
     folder = tmp_path_factory.mktemp("store")
     MlflowStore(None, folder).connect()
     return folder

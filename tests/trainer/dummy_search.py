@@ -1,4 +1,4 @@
-"""A random walk: changes a few cells of the best table so far and keeps what is better."""
+"""A random walk: changes a few cells of its best table and moves to a better one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DummyConfig(SearchConfig):
 
 
 class Dummy:
-    """See the module. Arguments as for `registry.build_search`.
+    """The search of this module. The arguments are those of `registry.build_search`.
 
     Raises:
         ValueError: a setting is out of its range.
@@ -45,23 +45,23 @@ class Dummy:
         self._config = config
         self._space = space
         self._random = Random(seed)
-        # The warm start lists the best guesses first. `fitted` makes them tables of the space.
+        # The warm start has the best guesses first. `fitted` makes them tables of the search space.
         first = [*fitted(start, space), Candidate(space.base, "base")][0]
         self._best = Known(first, 0.0)
         self._seen: set[str] = set()
 
     @property
     def batch(self) -> int:
-        """The number of candidates of a generation."""
+        """Return the number of candidates of a generation."""
         return self._config.proposals
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """The best table so far: the loop keeps its samples."""
+        """Return the present table; the loop keeps its samples."""
         return [self._best.candidate]
 
     def ask(self, n: int) -> list[Candidate]:
-        """Propose the best table so far and tables near it that were not measured yet."""
+        """Propose the present table, and tables near it that were not measured yet."""
         best = self._best.candidate
         found = {best.key: best}
         for _ in range(min(n, self.batch) - 1):
@@ -71,7 +71,7 @@ class Dummy:
         return list(found.values())
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Move to the best of them. A fresh result of the present best replaces the old one."""
+        """Move to the best candidate. A new result of the present table replaces the old one."""
         for candidate, measured in zip(candidates, results, strict=True):
             self._seen.add(candidate.key)
             is_best = candidate == self._best.candidate

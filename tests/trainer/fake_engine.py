@@ -1,14 +1,13 @@
 """A stand-in for the compiled engine: throughput is a known function of the table.
 
-`silo` commits 100 000 times `EXPONENTIAL` a second. A table commits 100 000 × (1 + gain): half of
-the gain grows with the PUBLIC writes in even states, half with how near the backoff is to
-`BEST_BACKOFF_US`. Runs take no time. A table named `die` ends the process, `explode` fails in the
-engine. With `NOISE` the throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in
-another way, without it the same way for the same inputs. Runs on virtual cores are never disturbed
-and leave nothing behind. With `BEST_BY_WAREHOUSES` the best backoff depends on the workload, and so
-many warehouses make everything as many times as fast. A constant backoff longer than
-`STARVED_ABOVE_US` keeps one type from committing: the throughput is as it was, the mixed throughput
-is 0.
+`silo` commits 100 000 × `EXPONENTIAL` transactions a second. A table commits 100 000 × (1 + gain):
+half of the gain grows with the PUBLIC writes in even states, half with the proximity of the backoff
+to `BEST_BACKOFF_US`. Runs take no time. A table named `die` ends the process, and `explode` fails
+in the engine. `NOISE` disturbs the throughput: equally for equal inputs, or differently in each run
+of a session with `NOISE_BY_RUN`. Runs on virtual cores have no noise and no side effects. With
+`BEST_BY_WAREHOUSES` the best backoff depends on the workload, and the throughput is multiplied by
+the number of warehouses. A constant backoff above `STARVED_ABOVE_US` starves one type: the
+throughput is unchanged, but the mixed throughput is 0.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any
 from engine import option_specs
 from tests.trainer.fake_signatures import SIGNATURES
 
-__all__ = ["option_specs"]  # what can be set is what the engine declares
+__all__ = ["option_specs"]  # the stand-in has the engine's declarations
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0
@@ -205,7 +204,7 @@ class Session:
         count: int,
         switches: Sequence[tuple[float, Policy]],
     ) -> list[dict[str, Any]]:
-        """Each at the pace of the table it begins under."""
+        """Return intervals, each with the throughput of the table at its begin."""
         types = [entry["name"] for entry in signature(self.workload)["types"]]
         found, length = [], seconds / count
         for at in range(count):
@@ -295,12 +294,12 @@ def _relative(
 
 
 def _nearness(backoff_us: float, best_us: float) -> float:
-    """1 at the best constant, falling by a half a factor of two away from it; 0 is as 0.01."""
+    """Return 1 at the best constant, and half as much for each factor of 2; 0 counts as 0.01."""
     return 0.5 ** abs(math.log2(max(0.01, backoff_us) / best_us))
 
 
 def _agreement(rows: list[dict[str, Any]]) -> float:
-    """From -1 to 1: PUBLIC writes are good in even states, early validation is bad, waits too."""
+    """Return -1 to 1: PUBLIC writes in even states add; early validation and waits subtract."""
     points = 0.0
     for row in rows:
         public = row["write_visibility"] == "PUBLIC"

@@ -1,4 +1,4 @@
-"""A stand-in for a Ray cluster: machines that are ports, actors that are objects, no process.
+"""A stand-in for a Ray cluster without processes: machines are ports, actors are objects.
 
 A machine that is killed closes its port. Ray itself does not notice (`nodes` still calls it alive,
 calls on its actors never end) until `notice`. Calls end in the order in which they were made.
@@ -16,7 +16,7 @@ from trainer.evaluation.ray_worker import Identity
 
 
 class FakeRayError(Exception):
-    """All that Ray raises."""
+    """The base of Ray's errors."""
 
 
 class FakeTaskError(FakeRayError):
@@ -30,7 +30,7 @@ class FakeActorError(FakeRayError):
 
 
 class FakeMemoryError(FakeRayError):
-    """As Ray's `OutOfMemoryError`, which is no `RayActorError`."""
+    """Like Ray's `OutOfMemoryError`, which is no `RayActorError`."""
 
     def __init__(self) -> None:
         super().__init__("1 worker was killed due to the node running low on memory")
@@ -72,7 +72,7 @@ class FakeActor:
         self.identity = SimpleNamespace(remote=lambda: Future(self, self._identity))
 
     def ask(self, make: Callable[[str], Any]) -> Future:
-        """A call that gives `make(name of the machine)`, which may raise."""
+        """Return a call of `make(name of the machine)`, which may raise."""
         return Future(self, lambda: make(self.machine.name if self.machine else ""))
 
     def _identity(self) -> Identity:
@@ -81,7 +81,7 @@ class FakeActor:
 
 
 class FakeRay:
-    """What the pool uses of the module `ray`."""
+    """The functions of the module `ray` that the pool uses."""
 
     exceptions = SimpleNamespace(
         RayError=FakeRayError, RayTaskError=FakeTaskError, RayActorError=FakeActorError
@@ -98,7 +98,7 @@ class FakeRay:
         return self.actors[-1]
 
     def notice(self, name: str) -> None:
-        """Ray finds that a machine is gone."""
+        """Let Ray detect that a machine is gone."""
         self.machines[name].noticed = True
 
     def add(self, name: str, room: int) -> None:
@@ -152,7 +152,7 @@ class FakeRay:
             one.port.close()
 
     def _place(self) -> None:
-        """Actors that wait go where there is room, as far as Ray knows."""
+        """Place waiting actors on machines with a free slot, as far as Ray knows."""
         for actor in self.actors:
             if actor.machine is not None or actor.killed:
                 continue

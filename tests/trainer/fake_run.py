@@ -1,4 +1,4 @@
-"""A training run on the stand-in engine: a function for tests, a program for those that kill it.
+"""A training run on the stand-in engine: a function, and a program for tests that kill it.
 
 python -m tests.trainer.fake_run FOLDER GENERATIONS SECONDS_PER_RUN
 """
@@ -41,7 +41,7 @@ MODULE = "tests.trainer.fake_engine"
 
 
 def settings(generations: int | None, **changed: Any) -> TrainConfig:
-    """A small run: in process, without a record."""
+    """Return settings of a small run, in process and without a record."""
     values: dict[str, Any] = {
         "workload": {"name": "tpcc", "warehouses": 1},
         "machine": MachineConfig("threads", 2),
@@ -58,7 +58,7 @@ def settings(generations: int | None, **changed: Any) -> TrainConfig:
 
 
 def virtual_settings(generations: int | None, **changed: Any) -> TrainConfig:
-    """The same on four virtual cores, with a small comparison on three real ones after it."""
+    """Return the same on four virtual cores, with a small validation on three real ones."""
     validation = ValidationConfig(
         seconds=0.1,
         repeats=3,
@@ -71,7 +71,7 @@ def virtual_settings(generations: int | None, **changed: Any) -> TrainConfig:
 
 
 def of_warehouses(config: TrainConfig, *numbers: int) -> list[Scenario]:
-    """Scenarios that differ in their warehouses."""
+    """Return scenarios that differ in their warehouses."""
     workloads = [{**config.workload, "warehouses": number} for number in numbers]
     return [
         Scenario(at, f"warehouses {workload['warehouses']}", replace(config, workload=workload))
@@ -82,7 +82,7 @@ def of_warehouses(config: TrainConfig, *numbers: int) -> list[Scenario]:
 def make_training(
     config: TrainConfig, folder: Path, scenarios: Sequence[Scenario] = ()
 ) -> Training:
-    """A run in a folder, on the stand-in engine."""
+    """Return a training in a folder, on the stand-in engine."""
     folder.mkdir(parents=True, exist_ok=True)
     display = LineDisplay(Console(file=io.StringIO()))
     specs = [
@@ -108,7 +108,7 @@ def make_training(
 
 
 def train(config: TrainConfig, folder: Path, scenarios: Sequence[Scenario] = ()) -> Outcome:
-    """Run it to its end."""
+    """Run a training to its end."""
     return make_training(config, folder, scenarios).run()
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for whatever runs trials: what fails is for the test to say."""
+"""A stand-in for the pool of trials; the test decides which trials fail."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from envs.trial import Trial, Verdict
 
 
 class FakeTrialPool:
-    """Runs nothing. `fails` says which trials find something; `checked` has all of them.
+    """A pool that runs nothing. `fails` selects trials with findings; `checked` has all trials.
 
-    `on_loaded_database` stands for `Evaluator.run_trial` likewise.
+    `on_loaded_database` is the stand-in for `Evaluator.run_trial`.
     """
 
     fails: Callable[[Trial], bool] = staticmethod(lambda trial: False)

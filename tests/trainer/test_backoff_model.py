@@ -23,7 +23,7 @@ GOOD = (3, 1, 0, 2, 0, 3, 4)
 
 
 def worth(backoff: Vector, good: Vector = GOOD) -> float:
-    """Best at one backoff, and the worse the further from it."""
+    """Return a fitness that falls with the distance from one backoff."""
     apart = [
         (a - b) / (4 if at else 12) for at, (a, b) in enumerate(zip(backoff, good, strict=True))
     ]
@@ -58,16 +58,16 @@ def proposals(found: BackoffModel, vector: Vector, count: int) -> list[Vector]:
     return [tuple(change[cell] for cell in CELLS) for change in changes]
 
 
-def test_it_proposes_what_is_good_from_samples_that_are_off() -> None:
+def test_the_model_proposes_good_backoffs_from_noisy_samples() -> None:
     random = Random(9)
     at_random = sorted(worth(drawn(random)) for _ in range(500))
     found = taught(80, noise=0.1)
     poor = table((12, 4, 4, 0, 4, 0, 0))
     reached = [worth(one) for one in proposals(found, poor, 24)]
-    assert median(reached) > at_random[-25]  # of the best twentieth of all
+    assert median(reached) > at_random[-25]  # in the best twentieth of all
 
 
-def test_it_proposes_nothing_twice() -> None:
+def test_no_backoff_is_proposed_twice() -> None:
     found = taught(60, noise=0.0)
     best = table(GOOD)
     found.tell(best, worth(GOOD), 7)
@@ -76,10 +76,10 @@ def test_it_proposes_nothing_twice() -> None:
     assert len({*made}) == 50
 
 
-def test_it_asks_for_some_tables_first() -> None:
+def test_the_model_needs_some_samples_first() -> None:
     found = taught(FEWEST - 1, noise=0.0)
     assert found.propose(SPACE.base) == {}
-    for useless in (0.0, float("inf"), float("nan")):  # one that can't run says nothing
+    for useless in (0.0, float("inf"), float("nan")):  # a table that cannot run is no sample
         found.tell(table(GOOD), useless, 1)
     assert found.propose(SPACE.base) == {}
     found.tell(table(GOOD), 1.0, 1)
@@ -87,7 +87,7 @@ def test_it_asks_for_some_tables_first() -> None:
 
 
 def test_a_backoff_is_proposed_for_the_rest_of_the_table() -> None:
-    """What is good under another table may be bad under this one."""
+    """A backoff that is good for another table may be bad for this one."""
     other_body = tuple(max(SPACE.values[cell]) for cell in range(CELLS.start))
     opposite = (11, 4, 4, 0, 4, 0, 0)
     found, random = model(), Random(5)
@@ -101,7 +101,7 @@ def test_a_backoff_is_proposed_for_the_rest_of_the_table() -> None:
     assert median(worth(one, opposite) for one in there) > median(worth(one) for one in there)
 
 
-def test_what_is_measured_again_counts_once_and_the_oldest_but_the_fittest_are_forgotten() -> None:
+def test_repeated_samples_count_once_and_old_ones_except_the_fittest_are_dropped() -> None:
     found, random = model(), Random(2)
     for _ in range(3):
         found.tell(table(GOOD), random.random() + 0.1, 1)
@@ -113,7 +113,7 @@ def test_what_is_measured_again_counts_once_and_the_oldest_but_the_fittest_are_f
     assert [tuple(vector) for vector, *_ in found.state_dict()] == [table(one) for one in known]
 
 
-def test_it_goes_on_from_its_state() -> None:
+def test_the_model_resumes_from_its_state() -> None:
     found = taught(40, noise=0.05)
     resumed = model(seed=1)
     resumed.load_state_dict(json.loads(json.dumps(found.state_dict())))
@@ -122,7 +122,7 @@ def test_it_goes_on_from_its_state() -> None:
     assert proposals(found, begin, 5) == proposals(resumed, begin, 5)
 
 
-def test_tables_that_are_all_alike_do_no_harm() -> None:
+def test_equal_tables_are_handled() -> None:
     found = model()
     random = Random(4)
     for _ in range(2 * FEWEST):
@@ -131,7 +131,7 @@ def test_tables_that_are_all_alike_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize("actions", [["dirty_read"], ["backoff"]])
-def test_it_keeps_to_what_the_actions_allow(actions: list[str]) -> None:
+def test_proposals_stay_within_the_actions(actions: list[str]) -> None:
     space = Space(ENCODING, actions)
     found, random = BackoffModel(space, LAYOUT, Random(1)), Random(1)
     for _ in range(2 * FEWEST):

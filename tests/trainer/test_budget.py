@@ -1,4 +1,4 @@
-"""One budget of time for a whole training, and the forecast of what it takes."""
+"""The time budget of a whole training, and the forecast of its duration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOUNDLESS = SearchConfig(name="evolution", generations=None)
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock set by the test."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -43,7 +43,7 @@ class Clock:
 
 
 def full(**changed: Any) -> TrainConfig:
-    """A training on virtual cores, as it is set by default."""
+    """Return the default settings of a training on virtual cores."""
     values: dict[str, Any] = {
         "search": BOUNDLESS,
         "tuning": TuningConfig(),
@@ -74,19 +74,19 @@ def total(config: TrainConfig) -> float:
         ("0.5H", 1800),
     ],
 )
-def test_a_length_of_time(typed: str, seconds: float) -> None:
+def test_durations_are_parsed(typed: str, seconds: float) -> None:
     assert parse_duration(typed) == seconds
 
 
 @pytest.mark.parametrize(
     "typed", ["", "five", "5 parsecs", "-5min", "0", "0s", "min", "5min!", "x5s"]
 )
-def test_what_is_no_length_of_time_is_refused(typed: str) -> None:
+def test_invalid_durations_are_refused(typed: str) -> None:
     with pytest.raises(ValueError, match="such as"):
         parse_duration(typed)
 
 
-def test_lengths_of_time_in_words() -> None:
+def test_durations_in_words() -> None:
     seconds = [0.25, 12, 60, 312, 3600, 5400]
     words = ["0.2 s", "12 s", "1 min", "5 min 12 s", "1 h", "1 h 30 min"]
     assert [duration_words(one) for one in seconds] == words
@@ -100,14 +100,14 @@ def test_everything_fits_in_the_budget(minutes: int) -> None:
     assert total(planned) <= minutes * 60 * 1.001
     assert planned.search.seconds is not None
     assert planned.search.seconds >= 0.3 * minutes * 60
-    if minutes >= 600:  # nothing is made shorter than it is set, and the search gets the rest
+    if minutes >= 600:  # no phase is shortened, and the search gets the rest
         assert replace(planned, search=config.search) == config
     else:
         assert planned.run.repeats >= 3
         assert planned.champion.rounds >= 3
 
 
-def test_what_a_phase_leaves_goes_to_those_after_it() -> None:
+def test_unused_time_of_a_phase_goes_to_later_phases() -> None:
     config, clock = full(), Clock()
     budget = TimeBudget("5min", now=clock)
     at_first = budget.planned(config, single_scenario(config), COST, Phase.SWEEP)
@@ -120,14 +120,14 @@ def test_what_a_phase_leaves_goes_to_those_after_it() -> None:
             phase_seconds(found, single_scenario(found), phase, COST) or 0.0
             for phase in (Phase.COMPARISON, Phase.VALIDATION)
         )
-        assert needed <= 1.01 * left  # runs are whole
+        assert needed <= 1.01 * left  # the number of runs is an integer
         assert found.verdict.seconds is not None
         assert found.verdict.seconds < left / 2
     assert late.run.repeats * late.run.seconds >= at_first.run.repeats * at_first.run.seconds
     assert later.run.repeats * later.run.seconds < late.run.repeats * late.run.seconds
 
 
-def test_a_search_that_is_resumed_gets_its_time_on_top() -> None:
+def test_a_resumed_search_gets_its_time_in_addition() -> None:
     config = full(search=replace(BOUNDLESS, seconds=1000.0))
     budget = TimeBudget("10min", now=Clock())
     new = budget.planned(config, single_scenario(config), COST, Phase.SEARCH).search.seconds
@@ -136,14 +136,14 @@ def test_a_search_that_is_resumed_gets_its_time_on_top() -> None:
     ).search.seconds
     assert new is not None
     assert again == pytest.approx(new + 50.0)
-    # What is set is a bound all the same.
+    # The setting remains a bound.
     assert (
         budget.planned(config, single_scenario(config), COST, Phase.SEARCH, 990.0).search.seconds
         == 1000
     )
 
 
-def test_a_budget_that_is_too_short_says_what_is_enough() -> None:
+def test_a_budget_that_is_too_short_names_the_minimum() -> None:
     config, clock = full(), Clock()
     with pytest.raises(
         BudgetError, match=r"budget=10s: is too short: .* take budget=(.*) or"
@@ -157,7 +157,7 @@ def test_a_budget_that_is_too_short_says_what_is_enough() -> None:
     ) <= parse_duration(enough)
 
 
-def test_phases_are_shortened_no_further_than_they_say_something() -> None:
+def test_phases_are_shortened_to_a_useful_minimum() -> None:
     config = full()
     for phase in Phase:
         config = shortened(config, phase, 0.0)
@@ -165,10 +165,10 @@ def test_phases_are_shortened_no_further_than_they_say_something() -> None:
     assert (config.tuning.rounds, config.tuning.final_rounds) == (1, 2)
     assert config.run.seconds == RunConfig().seconds / 4
     once = full(run=RunConfig(repeats=1))
-    assert shortened(once, Phase.COMPARISON, 0.5).run.repeats == 1  # never more than there were
+    assert shortened(once, Phase.COMPARISON, 0.5).run.repeats == 1  # never more than set
 
 
-def test_without_a_budget_everything_is_as_it_is_set() -> None:
+def test_without_a_budget_no_setting_changes() -> None:
     config = settings(3)
     assert all(Pacing(config, single_scenario(config)).settings(phase) is config for phase in Phase)
     assert Pacing(config, single_scenario(config)).ends_before(100.0) == 0.0
@@ -230,7 +230,7 @@ SMALL = [
 ]
 
 
-def test_a_dry_run_says_what_it_would_take_and_leaves_nothing(elsewhere: ModuleType) -> None:
+def test_a_dry_run_prints_a_forecast_and_writes_nothing(elsewhere: ModuleType) -> None:
     done = run("train", *SMALL, "--dry-run", "search.seconds=600")
     assert done.exit_code == 0, done.output
     assert "forecast: 10 min" in done.stdout
@@ -239,7 +239,7 @@ def test_a_dry_run_says_what_it_would_take_and_leaves_nothing(elsewhere: ModuleT
     assert not Path("runs").exists()
 
 
-def test_a_search_that_is_bounded_by_a_count_has_no_time(elsewhere: ModuleType) -> None:
+def test_a_search_bounded_by_a_count_has_no_duration(elsewhere: ModuleType) -> None:
     counted = ["search.generations=3", "search.evaluations=2000"]
     done = run("train", *SMALL, *counted, "--dry-run")
     assert done.exit_code == 0, done.output

@@ -23,13 +23,13 @@ from trainer.champion import choose_champion, stages
 PLAN = {"rounds": 8, "seconds": 0.1, "warmup": 0.0, "seed": 1}
 
 
-def test_finalists_are_halved_until_two_meet() -> None:
+def test_finalists_are_halved_until_two_remain() -> None:
     assert stages(7) == [7, 4, 2]
     assert stages(2) == [2]
     assert stages(1) == [1]
 
 
-def test_the_best_wins_and_meets_most(evaluator: Evaluator) -> None:
+def test_the_best_wins_and_is_measured_most(evaluator: Evaluator) -> None:
     constants = [64.0, 8.0, 4.0, 1.0, 0.125, 256.0, 32.0]
     slices: list[int] = []
     verdict = choose_champion(
@@ -45,7 +45,7 @@ def test_the_best_wins_and_meets_most(evaluator: Evaluator) -> None:
     assert len(slices) == 8 * (7 + 4 + 2)
 
 
-def test_the_best_on_virtual_cores_puts_no_type_off(
+def test_the_best_on_virtual_cores_defers_no_type(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
@@ -69,7 +69,7 @@ def noisy(evaluator: Evaluator, deviation: float, gains: dict[str, float], seed:
     return partial(run_in_turns, measure, check=False, shared=True)
 
 
-def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) -> None:
+def test_under_noise_the_winner_is_usually_the_best(evaluator: Evaluator) -> None:
     gains = {"a": 1.00, "b": 1.02, "c": 0.99, "d": 0.97, "e": 1.01, "f": 1.06}
     finalists = [Subject(name, "silo") for name in gains]
     wins = 0
@@ -86,7 +86,7 @@ def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) 
     assert wins >= 18
 
 
-def test_one_that_fails_leaves(evaluator: Evaluator) -> None:
+def test_a_failing_finalist_is_dropped(evaluator: Evaluator) -> None:
     def run(subject: Subject, seconds: float, **more: Any) -> Result:
         if subject.name == "bad":
             raise MeasuringError("stuck")
@@ -101,6 +101,6 @@ def test_one_that_fails_leaves(evaluator: Evaluator) -> None:
         choose_champion([run_round], finalists[:1], **PLAN)  # type: ignore[arg-type]
 
 
-def test_no_finalists_are_refused(evaluator: Evaluator) -> None:
+def test_an_empty_list_of_finalists_is_refused(evaluator: Evaluator) -> None:
     with pytest.raises(ValueError, match="no finalists"):
         choose_champion([evaluator.run_round], [], **PLAN)  # type: ignore[arg-type]

@@ -41,11 +41,11 @@ def run(*settings: str) -> Result:
     return CliRunner().invoke(check, list(settings))
 
 
-def test_nothing_is_wrong_under_any_protocol_table_or_schedule(
+def test_no_protocol_table_or_schedule_has_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trials = scaled(48)  # three rounds of all protocols and tables: one with each schedule
+    trials = scaled(48)  # three rounds of all protocols and tables, one for each schedule
     done = run(f"trials={trials}", "seconds=0.002")
     print(done.output)  # the counts
     assert done.exit_code == 0, done.output
@@ -55,7 +55,7 @@ def test_nothing_is_wrong_under_any_protocol_table_or_schedule(
 
 
 @pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro", "smallbank", "epinions", "taobench"])
-def test_nothing_is_wrong_on_other_workloads(
+def test_other_workloads_have_no_finding(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -71,7 +71,7 @@ def test_nothing_is_wrong_on_other_workloads(
     assert done.exit_code == 0, done.output
 
 
-def test_nothing_is_wrong_on_real_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_cores_have_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = run("machine=threads", "trials=8", "random=1", "seconds=0.1", "workload.pauses=16")
     print(done.output)
@@ -95,7 +95,7 @@ class Fails:
             yield number, trial, self.run_one(trial)
 
 
-def test_a_trial_that_fails_is_shrunk_told_and_kept(
+def test_a_failing_trial_is_shrunk_reported_and_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -109,7 +109,7 @@ def test_a_trial_that_fails_is_shrunk_told_and_kept(
     assert trial.switches == ()
 
 
-def test_a_lost_terminal_costs_no_trial_that_failed(
+def test_a_lost_terminal_keeps_the_failing_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(table: object) -> None:
@@ -122,7 +122,7 @@ def test_a_lost_terminal_costs_no_trial_that_failed(
     assert (tmp_path / "counterexample/trial.json").exists()
 
 
-def test_an_interrupt_while_a_trial_is_made_smaller_keeps_it(
+def test_an_interrupt_while_shrinking_keeps_the_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*arguments: object) -> None:
@@ -135,7 +135,7 @@ def test_an_interrupt_while_a_trial_is_made_smaller_keeps_it(
     assert (tmp_path / "counterexample/trial.json").exists()
 
 
-def test_programs_read_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_have_a_json_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(check_module, "TrialPool", lambda jobs: Fails())
     done = run("trials=50", "--format", "json")
@@ -167,7 +167,7 @@ TYPED = {
 
 
 class Sees(Fails):
-    """A pool that runs nothing, and says that it did."""
+    """A pool that reports trials without running them."""
 
     trials: list[Trial]
 
@@ -184,7 +184,7 @@ def trials_of(monkeypatch: pytest.MonkeyPatch, *typed: str) -> list[Trial]:
     return pool.trials
 
 
-def test_settings_that_are_typed_stay_in_every_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typed_settings_apply_to_every_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     def values(*typed: str) -> dict[str, set[str]]:
         trials = trials_of(monkeypatch, *typed)
         found = [{"workload": one.workload, "machine": one.machine} for one in trials]
@@ -206,21 +206,21 @@ def test_settings_that_are_typed_stay_in_every_trial(monkeypatch: pytest.MonkeyP
         (("machine/costs=paper",), {"0"}),
     ],
 )
-def test_rows_are_fetched_ahead_in_some_trials_unless_costs_are_typed(
+def test_some_trials_prefetch_rows_unless_costs_are_typed(
     monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...], expected: set[str]
 ) -> None:
     trials = trials_of(monkeypatch, *typed)
     assert {one.machine["fetches"] for one in trials} == expected
 
 
-def test_what_is_typed_as_it_is_by_default_stays_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typed_default_values_apply_to_every_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = trials_of(monkeypatch, "workload.churn=0", "workload.ordered_keys=10")
     assert {one.workload["ordered_keys"] for one in trials} == {"10"}
     assert {one.workload["churn"] for one in trials} == {"0"}
     assert len({one.workload["types"] for one in trials}) > 1
 
 
-def test_churn_that_is_typed_decides_how_few_keys_are_drawn(
+def test_typed_churn_bounds_the_number_of_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trials = trials_of(monkeypatch, "workload.churn=80")
@@ -240,7 +240,7 @@ def test_settings_without_effect_are_refused(tmp_path: Path) -> None:
         assert "Traceback" not in done.output
 
 
-def test_a_trial_is_run_again_to_the_bit(tmp_path: Path) -> None:
+def test_a_repeated_trial_is_identical(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     path.write_text(PLAN.trial(1).to_json())
     outputs = {run(f"replay={path}").output for _ in range(2)}
@@ -248,7 +248,7 @@ def test_a_trial_is_run_again_to_the_bit(tmp_path: Path) -> None:
     assert "nothing was wrong" in outputs.pop()
 
 
-def test_a_process_that_dies_has_found_something() -> None:
+def test_a_killed_process_is_a_finding() -> None:
     with TrialPool(1) as pool:
         assert pool.run_one(PLAN.trial(0)).findings == ()
         for process in pool._slots[0].pool._processes.values():
@@ -259,8 +259,8 @@ def test_a_process_that_dies_has_found_something() -> None:
         assert pool.run_one(PLAN.trial(0)).findings == ()
 
 
-def test_a_lost_terminal_is_no_finding() -> None:
-    """It signals every process of the command, of which one decides what that means."""
+def test_a_hang_up_is_not_a_finding() -> None:
+    """The hang-up signals every process of the command, and only the parent handles it."""
     with TrialPool(1) as pool:
         assert pool.run_one(PLAN.trial(0)).findings == ()
         for process in pool._slots[0].pool._processes.values():
@@ -268,7 +268,9 @@ def test_a_lost_terminal_is_no_finding() -> None:
         assert pool.run_one(PLAN.trial(0)).findings == ()
 
 
-def test_a_process_that_hangs_is_told_while_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_process_is_reported_while_others_continue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(trial_pool, "PATIENCE_S", 3.0)
     monkeypatch.setattr(trial_pool, "run_trial", time.sleep)
     naps = [600.0] + [0.25] * 30
@@ -278,7 +280,7 @@ def test_a_process_that_hangs_is_told_while_others_go_on(monkeypatch: pytest.Mon
     assert ended.index(0) < len(naps) - 2
 
 
-def test_what_cannot_be_scheduled_is_refused_in_a_line() -> None:
+def test_unschedulable_policies_are_refused_in_one_line() -> None:
     done = run("policy=mvto+smf", "random=0", "trials=1")
     assert done.exit_code != 0
     assert "policy=mvto+smf" in done.output
@@ -286,7 +288,7 @@ def test_what_cannot_be_scheduled_is_refused_in_a_line() -> None:
     assert "Traceback" not in done.output
 
 
-def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:
+def test_a_history_is_checked_and_exported(tmp_path: Path) -> None:
     path = tmp_path / "history.parquet"
     run_trial(PLAN.trial(0), history=path)
     done = run(f"history={path}")
@@ -299,7 +301,7 @@ def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:
 
 
 def changed(path: Path, **columns: object) -> History:
-    """A history that was recorded, with columns of its attempts replaced."""
+    """Return a recorded history with columns of its attempts replaced."""
     recorded = History.load(path)
     attempts = recorded.attempts.copy()
     for name, value in columns.items():
@@ -315,7 +317,7 @@ def exported(path: Path) -> Result:
     return done
 
 
-def test_what_check_refuses_is_not_exported(tmp_path: Path) -> None:
+def test_an_invalid_history_is_not_exported(tmp_path: Path) -> None:
     path = tmp_path / "history.parquet"
     run_trial(PLAN.trial(0), history=path)
     whole = History.load(path)
@@ -338,7 +340,7 @@ def test_what_check_refuses_is_not_exported(tmp_path: Path) -> None:
         assert message in done.output
 
 
-def test_trials_that_check_nothing_are_no_success(
+def test_trials_without_transactions_are_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -378,7 +380,7 @@ def test_trials_that_check_nothing_are_no_success(
         (["workload.program=-1"], "program"),
     ],
 )
-def test_mistakes_are_told_in_one_message(
+def test_mistakes_are_reported_in_one_message(
     settings: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -388,7 +390,7 @@ def test_mistakes_are_told_in_one_message(
     assert "Traceback" not in done.output
 
 
-def test_files_that_are_no_trials_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_trials_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     for content in (b"", b"\xff\xfe", b"[1]", b'{"schema_version": 1, "cores": "x"}'):
         path.write_bytes(content)
@@ -402,7 +404,7 @@ def test_every_format_can_be_exported() -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "timeline", "train", "evaluate"])
-def test_examples_are_a_line_each(command: str) -> None:
+def test_each_example_has_one_line(command: str) -> None:
     text = CliRunner().invoke(heddle, [command, "--help"]).output
     assert "\n  Example" in text
     assert f"\n    heddle {command} " in text

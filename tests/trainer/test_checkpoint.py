@@ -24,13 +24,13 @@ RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 STATE = Checkpoint(2.0, {"a": [1], "é": None}, [], [RECORD], 40, 100, 1 / 3, "run", {"seed": "1"})
 
 
-def test_it_comes_back_whole(tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_loaded(tmp_path: Path) -> None:
     STATE.save(tmp_path)
     assert Checkpoint.load(tmp_path) == STATE
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
-def test_a_generation_of_a_version_that_did_not_note_the_best_shows_its_own() -> None:
+def test_generations_of_earlier_versions_show_their_own_best() -> None:
     assert RECORD.estimate == RECORD.best
     assert replace(RECORD, incumbent=1.3).estimate == 1.3
     before = asdict(RECORD)
@@ -40,10 +40,10 @@ def test_a_generation_of_a_version_that_did_not_note_the_best_shows_its_own() ->
     assert GenerationRecord.from_json(before | {"so_far": 1.3}) == replace(RECORD, incumbent=1.3)
 
 
-def test_the_best_never_falls() -> None:
+def test_the_best_never_decreases() -> None:
     estimates = [1.955, 1.272, 1.4]
     history = [replace(RECORD, incumbent=one, samples=3) for one in estimates]
-    assert best_curve(history) == [1.955, 1.955, 1.955]  # of a version that noted no more
+    assert best_curve(history) == [1.955, 1.955, 1.955]  # of a version without the best value
     noted = [1.2, 1.2, 1.35]
     history = [replace(one, best_so_far=at) for one, at in zip(history, noted, strict=True)]
     assert best_curve(history) == noted
@@ -51,7 +51,7 @@ def test_the_best_never_falls() -> None:
     assert replace(history[1], samples=1).incumbent_words == "1.272 (1 sample)"
 
 
-def test_none_yet_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_checkpoint_is_empty(tmp_path: Path) -> None:
     assert Checkpoint.load(tmp_path) == Checkpoint()
 
 
@@ -73,18 +73,18 @@ def refusal(folder: Path) -> str:
         b'{"schema_version": 5, "state": {"seconds": ' + b"9" * 5000 + b"}}",
     ],
 )
-def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
+def test_an_invalid_checkpoint_is_reported(tmp_path: Path, data: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(data)
     assert "is damaged" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, "4", None, True, "x" * 1000])
-def test_one_of_another_version_is_named(tmp_path: Path, version: object) -> None:
+def test_a_checkpoint_of_another_version_is_reported(tmp_path: Path, version: object) -> None:
     (tmp_path / FILE_NAME).write_text(json.dumps({"schema_version": version}))
     assert "resume it with that version, or start a new run" in refusal(tmp_path)
 
 
-def test_one_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_checkpoint_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
     assert "Is a directory" in refusal(tmp_path)
     (tmp_path / FILE_NAME).rmdir()
@@ -92,7 +92,7 @@ def test_one_that_can_not_be_read_is_named(tmp_path: Path) -> None:
     assert "symbolic links" in refusal(tmp_path)
 
 
-def test_one_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_refused(tmp_path: Path) -> None:
     STATE.save(tmp_path)
     data = (tmp_path / FILE_NAME).read_bytes()
     for length in range(len(data)):
@@ -100,8 +100,8 @@ def test_one_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
         refusal(tmp_path)
 
 
-def test_one_with_a_bit_turned_is_refused_or_the_same(tmp_path: Path) -> None:
-    """A digit that has become another is still JSON, and would be another search."""
+def test_a_checkpoint_with_a_flipped_bit_is_refused_or_equal(tmp_path: Path) -> None:
+    """A changed digit is still valid JSON, but would continue a different search."""
     STATE.save(tmp_path)
     data = (tmp_path / FILE_NAME).read_bytes()
     random, refused = Random(1), 0
@@ -116,7 +116,7 @@ def test_one_with_a_bit_turned_is_refused_or_the_same(tmp_path: Path) -> None:
     assert refused > 0.9 * len(data)
 
 
-def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     STATE.save(tmp_path)
     for name in (f".{FILE_NAME}.77.tmp", ".0123456789abcdef.tmp", ".lock", "policy.json"):
         (tmp_path / name).touch()
@@ -124,9 +124,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {FILE_NAME, ".lock", "policy.json"}
 
 
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     write_atomically(path, "old")
 

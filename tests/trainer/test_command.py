@@ -59,7 +59,7 @@ def run(*arguments: str) -> Result:
 
 
 def interrupt_after(engine: ModuleType, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
-    """From the given run on, Ctrl-C comes in the middle of it."""
+    """Interrupt runs midway from the given one on."""
     left, measure = [runs], engine.Session.run
 
     def cut(*arguments: Any, **named: Any) -> Any:
@@ -104,7 +104,7 @@ def test_evaluate_runs_admission_policies_side_by_side() -> None:
     assert [(s["policy"], s["window"]) for s in schedules[1:]] == [("smf", "4"), ("tsdefer", "4")]
 
 
-def test_evaluate_takes_a_schedule_for_all() -> None:
+def test_evaluate_applies_a_schedule_to_all_policies() -> None:
     done = run("evaluate", "policy=silo+fifo,silo,ic3", "schedule=smf", "run.repeats=1")
     assert done.exit_code == 0, done.output
     assert "silo+fifo" in done.output
@@ -112,7 +112,7 @@ def test_evaluate_takes_a_schedule_for_all() -> None:
     assert "ic3+smf" in done.output
 
 
-def test_evaluate_interrupted_shows_what_it_has(
+def test_an_interrupted_evaluate_shows_its_results(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt_after(elsewhere, monkeypatch, 4)
@@ -124,7 +124,7 @@ def test_evaluate_interrupted_shows_what_it_has(
     assert sum(len(row["repeats"]) for row in document["results"]) == 4
 
 
-def test_evaluate_interrupted_at_once(
+def test_an_evaluate_interrupted_at_the_start(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt_after(elsewhere, monkeypatch, 0)
@@ -165,7 +165,7 @@ def test_mistakes_are_one_message_and_exit_2(arguments: list[str], message: str)
     assert "Traceback" not in done.output
 
 
-def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
+def test_train_writes_a_policy_a_table_and_a_picture() -> None:
     done = run("train", *QUICK, "search.generations=2", "seed=5")
     assert done.exit_code == 0, done.output
     folder = only_run()
@@ -178,8 +178,8 @@ def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
     assert folder.name in evaluated.output
 
 
-def test_a_run_goes_on_with_its_own_search_only() -> None:
-    """The settings of its search, typed when it began, are none of another's."""
+def test_a_run_resumes_only_with_its_own_search() -> None:
+    """The typed settings of its search do not apply to another search."""
     run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
     before = (folder / "checkpoint.json").read_bytes()
@@ -193,14 +193,14 @@ def test_a_run_goes_on_with_its_own_search_only() -> None:
 
 
 def forget(folder: Path, *texts: str) -> None:
-    """As if some of what was typed for a run had been chosen by default, or by an experiment."""
+    """Remove typed settings of a run, as if they had come from defaults or an experiment."""
     file = folder / "overrides.json"
     typed = [one for one in json.loads(file.read_text()) if not one.startswith(texts)]
     file.write_text(json.dumps(typed))
 
 
-def test_a_run_whose_search_was_the_default_once_goes_on_with_it() -> None:
-    """With its numbers, where these are others today."""
+def test_a_run_resumes_with_a_former_default_search() -> None:
+    """The settings of that search are kept, even if its defaults have changed."""
     numbers = ["search.generations=1", "search.children=2", "search.decay=0.9"]
     run("train", *QUICK, "search=evolution", *numbers, "search.focus=0.5")
     folder = only_run()
@@ -214,7 +214,7 @@ def test_a_run_whose_search_was_the_default_once_goes_on_with_it() -> None:
     assert len(Checkpoint.load(folder).history) == 2
 
 
-def test_so_does_one_whose_experiment_has_another_search_today() -> None:
+def test_a_run_resumes_with_the_former_search_of_its_experiment() -> None:
     run("train", *QUICK, "experiment=quick_threads", "search=evolution_quick", "search.seconds=1")
     folder = only_run()
     forget(folder, "search=")
@@ -224,7 +224,7 @@ def test_so_does_one_whose_experiment_has_another_search_today() -> None:
     assert (search.name, search.decay, search.generations) == ("evolution", 0.95, None)
 
 
-def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
+def test_train_resumes_with_saved_and_new_settings() -> None:
     run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
     done = run("train", f"resume={folder.name}", "search.generations=3")
@@ -237,7 +237,7 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
     assert "seed: 5" in (folder / "config.yaml").read_text()
 
 
-def test_a_base_that_became_another_policy_is_not_gone_on_with(tpcc: Signature) -> None:
+def test_a_run_with_a_changed_base_is_not_resumed(tpcc: Signature) -> None:
     save(build_seed("ic3", tpcc), "base.json")
     chosen = (*VIRTUAL, "search.base=base.json", "search.actions=[backoff]")
     done = run("train", *chosen, "validation.enabled=false")
@@ -250,10 +250,10 @@ def test_a_base_that_became_another_policy_is_not_gone_on_with(tpcc: Signature) 
     assert ", and was base.json (" in done.output
 
 
-def test_a_run_whose_cells_have_come_to_mean_something_else_is_not_gone_on_with(
+def test_a_run_whose_cells_changed_meaning_is_not_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its vectors would be other schedules."""
+    """Its vectors would mean different schedules."""
     chosen = (*VIRTUAL, "search.actions=[backoff,schedule]", "validation.enabled=false")
     assert run("train", *chosen).exit_code == 0
     folder = only_run()
@@ -265,7 +265,7 @@ def test_a_run_whose_cells_have_come_to_mean_something_else_is_not_gone_on_with(
     assert "or start a new run" in done.output
 
 
-def test_a_schedule_is_searched_for_only_where_keys_are_named() -> None:
+def test_a_schedule_is_searched_only_for_workloads_with_hints() -> None:
     done = run("train", *VIRTUAL, "experiment=schedule", "workload.name=transfer")
     assert done.exit_code == 1
     assert "no schedule can be searched for" in done.output
@@ -286,9 +286,7 @@ def test_a_schedule_is_searched_for_only_where_keys_are_named() -> None:
         ),
     ],
 )
-def test_samples_of_another_machine_or_workload_are_not_gone_on_with(
-    typed: str, message: str
-) -> None:
+def test_a_run_of_another_machine_or_workload_is_not_resumed(typed: str, message: str) -> None:
     assert run("train", *VIRTUAL, "machine.cores=4", "validation.enabled=false").exit_code == 0
     folder = only_run()
     files = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -300,7 +298,7 @@ def test_samples_of_another_machine_or_workload_are_not_gone_on_with(
     assert run("train", f"resume={folder}", "run.repeats=2").exit_code == 0
 
 
-def test_train_interrupted_says_how_to_go_on(
+def test_an_interrupted_train_shows_how_to_resume(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -315,7 +313,7 @@ def test_train_interrupted_says_how_to_go_on(
     assert len(Checkpoint.load(folder).history) == 5
 
 
-def test_a_run_that_is_going_is_not_resumed_twice() -> None:
+def test_a_running_run_is_not_resumed() -> None:
     import fcntl
 
     run("train", *QUICK, "search.generations=1")
@@ -327,7 +325,7 @@ def test_a_run_that_is_going_is_not_resumed_twice() -> None:
     assert "another process" in done.output
 
 
-def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multirun_makes_a_run_for_each_combination(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["heddle"])
     settings = [
         *QUICK,
@@ -377,7 +375,7 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
         title = (folder / f"{name}.txt").read_text().strip().splitlines()[0].strip()
         assert title.endswith(words)
         shown += [done.output.index(title), done.output.index(f"verdict on {words}: ")]
-    # Each table with what it comes to below it, and one after the other.
+    # Each table is followed by its verdict.
     assert shown == sorted(shown)
     assert done.output.count("verdict on ") == 2
 
@@ -385,7 +383,7 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
 @pytest.mark.parametrize(
     "settings", [[*QUICK, "search.generations=1"], [*VIRTUAL, "validation.enabled=false"]]
 )
-def test_train_without_a_validation_has_no_files_of_it(settings: list[str]) -> None:
+def test_train_without_a_validation_writes_no_validation_files(settings: list[str]) -> None:
     done = run("train", *settings)
     assert done.exit_code == 0, done.output
     assert not list(only_run().glob("validation*"))
@@ -393,7 +391,7 @@ def test_train_without_a_validation_has_no_files_of_it(settings: list[str]) -> N
     assert done.output.count("verdict on ") == 1
 
 
-def test_train_interrupted_in_the_validation_shows_and_keeps_the_comparison(
+def test_a_train_interrupted_in_the_validation_keeps_the_comparison(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = elsewhere.Session.run
@@ -417,7 +415,7 @@ def test_train_interrupted_in_the_validation_shows_and_keeps_the_comparison(
     assert not json.loads((folder / "validation.json").read_text())["interrupted"]
 
 
-def test_evaluate_on_virtual_cores_says_so() -> None:
+def test_evaluate_reports_virtual_cores() -> None:
     done = run("evaluate", "machine=virtual", "policy=silo,occ", "output=out.json")
     assert done.exit_code == 0, done.output
     assert "48 virtual cores" in done.output
@@ -435,10 +433,10 @@ def test_a_consistency_violated_on_virtual_cores_names_the_policy(elsewhere: Mod
             assert f"consistency violated: {name}: W_YTD is not" in done.output
 
 
-def test_ctrl_c_in_the_check_keeps_the_repeats_before_it(
+def test_ctrl_c_in_the_check_keeps_earlier_repeats(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last repeat's runs are checked, which takes its time."""
+    """The runs of the last repeat are checked, which takes a while."""
     measure = elsewhere.Session.run
 
     def cut(*arguments: Any, check: bool, **named: Any) -> Any:
@@ -454,7 +452,7 @@ def test_ctrl_c_in_the_check_keeps_the_repeats_before_it(
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "link", "loop"])
-def test_runs_that_can_be_kept_nowhere_are_told_at_once(name: str) -> None:
+def test_an_unusable_runs_dir_is_reported_at_once(name: str) -> None:
     Path("file").touch()
     Path("link").symlink_to("nowhere/at/all")
     Path("loop").symlink_to("loop")
@@ -465,7 +463,7 @@ def test_runs_that_can_be_kept_nowhere_are_told_at_once(name: str) -> None:
     assert "File exists" not in done.output
 
 
-def test_the_factor_analysis_adds_one_kind_of_action_after_the_other() -> None:
+def test_the_factor_analysis_adds_kinds_of_actions_one_by_one() -> None:
     brief = ["search.generations=1", "search.parents=2", "search.children=1", "baselines=[silo]"]
     done = run("train", "-m", "experiment=factor_analysis", *QUICK, *brief)
     assert done.exit_code == 0, done.output

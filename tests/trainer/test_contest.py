@@ -42,7 +42,7 @@ FRESH = ["evaluation.backend=in_process", "threads.enabled=false", "rounds=2"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of two methods and two seeds, finished: made once."""
+    """Run a sweep of two methods and two seeds, once for the file."""
     folder = tmp_path_factory.mktemp("contest")
     settings = [text for text in SMALL if not text.startswith("search.")]
     settings += ["search.generations=null", "search.evaluations=60"]
@@ -60,7 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def elsewhere(
     runs: Path, fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """A copy of it, for each test."""
+    """Copy the sweep for a test."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(runs, "runs")
     return fake_engine
@@ -84,7 +84,7 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
     for method in case["methods"]:
         assert {run["seed"] for run in method["runs"]} == {1, 2}
         for one in method["runs"]:
-            # Without noise a table is as good anew as it was, but for the reference's rounding.
+            # Without noise a new score differs only by the rounding of the reference.
             assert one["score"] == pytest.approx(one["trained"], rel=0.01)
             assert one["score"] <= case["best_known"]
     best = max(run["score"] for method in case["methods"] for run in method["runs"])
@@ -104,7 +104,7 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
     assert again.exit_code == 0, again.output
 
 
-def test_the_best_of_each_method_runs_on_real_cores() -> None:
+def test_the_best_run_of_each_method_is_measured_on_real_cores() -> None:
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 0, done.output
@@ -115,7 +115,7 @@ def test_the_best_of_each_method_runs_on_real_cores() -> None:
     assert "2 real cores" in done.output
 
 
-def test_a_contest_interrupted_keeps_what_it_measured(
+def test_an_interrupted_contest_keeps_its_measurements(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure, left = elsewhere.Session.run, [3]
@@ -137,7 +137,7 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
 
 
-def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleType) -> None:
+def test_a_pipe_instead_of_a_saved_file_does_not_block(elsewhere: ModuleType) -> None:
     (FOLDER / "fresh.json").unlink(missing_ok=True)
     os.mkfifo(FOLDER / "fresh.json")
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -145,7 +145,7 @@ def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleT
     assert "fresh.json: can't be written: is a device or a pipe; name a file" in done.stderr
 
 
-def test_what_cant_be_written_is_shown_all_the_same(
+def test_results_that_cannot_be_written_are_still_shown(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -159,10 +159,10 @@ def test_what_cant_be_written_is_shown_all_the_same(
     assert done.stdout == whole.stdout.partition("written: ")[0]
 
 
-def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
+def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each run has found a constant of its own for `silo_tuned`, which may be a poor one."""
+    """Each run has tuned its own constant for `silo_tuned`, which may be poor."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     before = {
         one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
@@ -174,9 +174,9 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     _, brief = json.loads((FOLDER / "fresh.json").read_text())["samples"].items()
     (conditions, samples) = brief
-    # As its search ran it: for ten slices at a time, and not as long as a champion.
+    # As in its search: for ten slices at a time, which is shorter than a champion's runs.
     assert json.loads(conditions)["seconds"] == 0.03
-    assert len(samples["constant 4096"]) == 4  # 0.1 s altogether, as of a table
+    assert len(samples["constant 4096"]) == 4  # 0.1 s in total, as for a table
     unit = samples["constant 4096"][0] / samples["reference"][0]
     assert unit < 0.9
     after = {
@@ -188,7 +188,7 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
         assert one["score"] == before[name]["score"]
 
 
-def test_a_runs_own_reference_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_reference_of_a_run_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     (folder, *_) = FOLDER.glob("*random*")
     state = Checkpoint.load(folder)
     state.tuned_us = [4096.0]
@@ -204,7 +204,7 @@ def test_a_runs_own_reference_that_fails_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
-    """Samples that only some tables have, of a longer contest, would be other inputs."""
+    """Additional samples of some tables, from a longer contest, would be of other inputs."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
@@ -218,7 +218,7 @@ def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
     assert document()["cases"][0]["best_known"] == pytest.approx(before, rel=0.01)
 
 
-def test_what_failed_is_measured_again_by_the_next_contest() -> None:
+def test_failed_measurements_are_repeated_by_the_next_contest() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path, before = FOLDER / "fresh.json", document()
     content = json.loads(path.read_text())
@@ -243,7 +243,7 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
     ]
 
 
-def test_unequal_cost_is_said() -> None:
+def test_unequal_cost_is_reported() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert "not of equal cost" not in (FOLDER / "contest.md").read_text()
     (folder, *_) = FOLDER.glob("*random*")
@@ -254,8 +254,8 @@ def test_unequal_cost_is_said() -> None:
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
 
 
-def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
-    """The other's runs may have more evaluations: so a tenth of its budget is asked for."""
+def test_the_cost_at_which_the_best_reaches_the_score_of_another() -> None:
+    """The other's runs may have more evaluations, so a tenth of its budget is expected."""
     for folder in FOLDER.glob("*random*"):
         state = Checkpoint.load(folder)
         state.evaluations = 600
@@ -280,7 +280,7 @@ def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
 
 
 def another(**settings: str) -> Path:
-    """A second sweep, `other`: the first with settings typed otherwise."""
+    """Make a second sweep, `other`: the first one with different typed settings."""
     other = FOLDER.parent / "other"
     shutil.rmtree(other, ignore_errors=True)
     shutil.copytree(FOLDER, other)
@@ -293,7 +293,7 @@ def another(**settings: str) -> Path:
 
 
 def set_saved(folder: Path, settings: Mapping[str, str]) -> None:
-    """Settings that a run was made with, whatever was typed."""
+    """Change saved settings of a run, whether typed or not."""
     path = folder / "config.yaml"
     content = OmegaConf.create(yaml.safe_load(path.read_text()))
     for key, value in settings.items():
@@ -304,7 +304,7 @@ def set_saved(folder: Path, settings: Mapping[str, str]) -> None:
 BOTH = ("sweep=[mine,other]", "output=both")
 
 
-def test_several_sweeps_are_one_contest_and_their_budgets_methods() -> None:
+def test_budgets_of_several_sweeps_are_methods_of_one_contest() -> None:
     another(**{"search.evaluations": "600", "evaluation.backend": "in_process"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 0, done.output
@@ -326,8 +326,8 @@ def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
     assert all(len(case["methods"]) == 2 for case in content["cases"])
 
 
-def test_what_makes_no_difference_is_in_no_name() -> None:
-    """That sweeps record elsewhere, or compare their champions for longer, parts no runs."""
+def test_settings_without_effect_are_not_in_names() -> None:
+    """Settings of the record or of the comparison of champions do not distinguish runs."""
     other = another(**{"run.repeats": "3", "mlflow.enabled": "false", "seed": "7"})
     for folder in other.glob("*seed2"):
         shutil.rmtree(folder)
@@ -343,7 +343,7 @@ def test_what_makes_no_difference_is_in_no_name() -> None:
     }
 
 
-def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
+def test_runs_measured_differently_are_not_compared() -> None:
     another(**{"evaluation.rungs": "[1,2]"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
@@ -353,8 +353,8 @@ def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
     assert "leave one of their sweeps out" in words
 
 
-def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
-    """Another version's defaults: nothing was typed, and what was measured is not alike."""
+def test_defaults_at_the_time_of_a_run_count() -> None:
+    """Defaults of another version differ, so the runs differ although nothing was typed."""
     for folder in another().glob("*-seed*"):
         set_saved(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
     done = run("lab", "searches", *BOTH, *FRESH)
@@ -364,7 +364,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     assert "they can't be compared" in words
 
 
-def test_saved_settings_that_are_none_are_told() -> None:
+def test_invalid_saved_settings_are_reported() -> None:
     path = next(FOLDER.glob("*/config.yaml"))
     path.write_text(re.sub(r"(?m)^seed: \d+", "seed: one", path.read_text()))
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -377,19 +377,19 @@ def test_saved_settings_that_are_none_are_told() -> None:
     ("typed", "words"),
     [
         ("evaluation.backend=typo", "evaluation.backend=typo: no such backend; there are"),
-        ("evaluation.rungs=[1]", "evaluation.rungs"),  # no part of a contest
+        ("evaluation.rungs=[1]", "evaluation.rungs"),  # not compared in a contest
         ("seed=1000010", "seed=1000010: the run with seed=1 may have seen these inputs"),
         ("seed=3000015", "seed=3000015: the run with seed=1 may have seen these inputs"),
     ],
 )
-def test_a_setting_that_makes_no_contest_is_named(typed: str, words: str) -> None:
+def test_a_setting_that_prevents_a_contest_is_named(typed: str, words: str) -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH, typed)
     assert done.exit_code == 2
     assert words in " ".join(done.output.split())
 
 
-def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
-    """What was measured another day was measured on another machine, as good as."""
+def test_on_real_cores_a_missing_measurement_repeats_all() -> None:
+    """The machine on another day is as good as another machine."""
     for folder in FOLDER.glob("*-seed*"):
         set_saved(folder, {"machine.kind": "threads"})
     assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
@@ -408,7 +408,7 @@ def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
 
 
 def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of two sweeps may have the same name."""
+    """Folders of two sweeps can have the same name."""
     other = another(**{"search.evaluations": "600"})
     for folder in other.glob("*local*"):
         state = Checkpoint.load(folder)
@@ -428,7 +428,7 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
     assert "local evaluations=600" not in names
 
 
-def test_several_sweeps_that_make_no_contest_are_refused() -> None:
+def test_sweeps_that_cannot_be_compared_are_refused() -> None:
     another()
     for arguments, words in (
         (["sweep=[mine,other]"], "of several sweeps, name a folder for what is written"),
@@ -443,7 +443,7 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
         assert words in " ".join(done.output.split())
 
 
-def test_who_never_has_what_another_ends_with_is_told_so() -> None:
+def test_methods_that_never_reach_the_score_of_another_are_reported() -> None:
     def of(method: str, evaluations: int, *scores: float) -> MethodStanding:
         return MethodStanding(
             method,
@@ -469,19 +469,19 @@ def test_who_never_has_what_another_ends_with_is_told_so() -> None:
         )
 
     few, many = of("few", 80, 2.0, 2.0, 0.5), of("many", 1000, 1.5, 0.9, 1.5)
-    # Its champions have it, for what they cost, though no best so far before has.
+    # Its champions reach the score at their full cost; no earlier incumbent does.
     assert overtaking(few, many) == Overtaking("many", 1.5, 1000, 90.0, 80.0, 2, 0.08)
     assert overtaking(many, few) == Overtaking("few", 2.0, 80, 80.0, None, 0, None)
-    # It has half of what it ends with from the first generation on, and that is enough here.
+    # Its first generation has half of its final score, which suffices here.
     poor = of("poor", 1000, 1.0, 0.9, 1.1)
     assert overtaking(few, poor) == Overtaking("poor", 1.0, 1000, 90.0, 10.0, 2, 0.01)
-    # To be as good as nothing is no merit.
+    # Reaching a score of 0 counts for nothing.
     nothing = Overtaking("none", 0.0, 1000, first=None, after=None, runs=0, share=None)
     assert overtaking(few, of("none", 1000, 0.0)) == nothing
 
 
 def found_nothing(method: str) -> int:
-    """Make runs of a method such as found no table that can be used; how many there are."""
+    """Make runs of a method end without a usable table; returns their number."""
     folders = list(FOLDER.glob(f"*{method}*"))
     for folder in folders:
         state = Checkpoint.load(folder)
@@ -490,8 +490,8 @@ def found_nothing(method: str) -> int:
     return len(folders)
 
 
-def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
-    """What is left of a method that often fails would be its lucky runs."""
+def test_a_run_without_a_table_has_the_score_0() -> None:
+    """Without failed runs, a method that often fails would be overrated."""
     assert found_nothing("random-seed1") == 1
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
@@ -509,7 +509,7 @@ def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
     assert (FOLDER / "contest-tpcc.png").stat().st_size > 1000
 
 
-def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None:
+def test_a_method_without_tables_is_last_and_not_run_on_real_cores() -> None:
     assert found_nothing("random") == 2
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
@@ -522,7 +522,7 @@ def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None
     assert (pair["first"], pair["effect"]) == ("local", 1.0)
 
 
-def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
+def test_a_list_in_the_name_of_a_method_is_shown_as_typed() -> None:
     for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
         lists = "[backoff]" if number % 2 else "[backoff,wait_fine]"
         path.write_text(json.dumps([*json.loads(path.read_text()), f"search.actions={lists}"]))
@@ -534,8 +534,8 @@ def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
         assert "local actions=[backoff]" in text
 
 
-def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as those of a factor analysis, which name all actions."""
+def test_long_names_do_not_shrink_the_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods of a factor analysis have such names, with all actions."""
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -548,7 +548,7 @@ def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch
     assert not any(names.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
 
 
-def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_has_the_number_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -568,7 +568,7 @@ def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch
     )
 
 
-def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_on_real_cores_keeps_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainer.command.contest.compare_shown", lambda *_: Comparison([], True))
     brief = ["threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
@@ -577,7 +577,7 @@ def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) ->
     assert document()["cases"]
 
 
-def test_a_contest_of_nothing_says_what_to_do() -> None:
+def test_a_contest_without_runs_shows_what_to_do() -> None:
     for arguments, words in (
         (["lab", "searches"], "name the sweep"),
         (["lab", "searches", "sweep=nosuch"], "no such sweep"),
@@ -591,7 +591,7 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         assert words in done.output
 
 
-def test_other_baselines_are_measured_beside_what_is_known(
+def test_other_baselines_are_measured_in_addition(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[occ]").exit_code == 0
@@ -614,8 +614,10 @@ def test_other_baselines_are_measured_beside_what_is_known(
     assert "baselines: silo_tuned 1.000, ic3" in (FOLDER / "contest.md").read_text()
 
 
-def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or tables of one build would be divided by the reference of another."""
+def test_another_build_of_the_engine_measures_everything_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise tables of one build would be divided by the reference of another."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -625,8 +627,8 @@ def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.Monke
     assert first.keys() == second.keys()
 
 
-def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
-    """One scenario, named as such: the workload that is set beside it was not trained for."""
+def test_the_scenario_of_the_training_is_measured() -> None:
+    """With one named scenario, the setting of the workload itself was not trained for."""
     path = FOLDER / "sweep.json"
     content = json.loads(path.read_text())
     scenario = ["robust.scenarios=[{workload.warehouses:4}]"]
@@ -639,7 +641,7 @@ def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
     assert json.loads(conditions)["workload"]["warehouses"] == "4"
 
 
-def test_a_reference_that_fails_is_told() -> None:
+def test_a_failing_reference_is_reported() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
@@ -651,8 +653,8 @@ def test_a_reference_that_fails_is_told() -> None:
     assert "the reference silo_tuned failed, or committed nothing" in done.output
 
 
-def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
-    """What is left out between them makes a curve lower, but for its beginning and its end."""
+def test_a_curve_is_sampled_at_its_incumbents_with_both_ends() -> None:
+    """Omitted incumbents lower a curve only between its beginning and its end."""
     bests = [Incumbent(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
     one = Entrant.__new__(Entrant)
     object.__setattr__(one, "incumbents", tuple(bests))
@@ -660,14 +662,14 @@ def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]
     assert one.in_force(100, 800, 70.0) == bests
-    # Of what it has beyond what all have, as much.
+    # Beyond the common budget, as many incumbents are sampled.
     object.__setattr__(one, "evaluations", 1600)
     found = [best.evaluations // 16 for best in one.in_force(4, 160, 7.0)]
     assert found == [1, 2, 5, 7, 10, 25, 50, 75, 100]
 
 
-def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature) -> None:
-    """Runs under other `search.classifiers` may have equal vectors that mean something else."""
+def test_equal_cells_with_different_classifiers_are_different_tables(tpcc: Signature) -> None:
+    """Equal vectors have another meaning under other `search.classifiers`."""
 
     def named(neighbours: int) -> str:
         content = {"neighbours": neighbours, "hot_keys": {}, "types": []}
@@ -682,7 +684,7 @@ def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature
     assert named(1) != named(3)
 
 
-def test_a_group_that_the_command_has_not_is_named() -> None:
+def test_an_unsupported_group_is_reported() -> None:
     done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
     assert "machine=virtual: this command has no machine; --settings shows" in done.output

@@ -19,19 +19,19 @@ USUAL = {
 
 
 def run(*typed: str, **besides: str) -> Settings:
-    """A run for which this was typed, over the usual settings and what an experiment says."""
+    """Return a run with typed settings, on top of defaults and those of an experiment."""
     said = dict(text.split("=", 1) for text in typed)
     whole = {**USUAL, **besides, **{key: said[key] for key in said if key in USUAL}}
     return Settings(Path("runs") / "-".join(typed), said, whole)
 
 
-def test_what_all_share_is_in_no_name() -> None:
+def test_shared_settings_are_not_in_names() -> None:
     runs = [run("case=tpcc_1", "machine.cores=48", f"seed={seed}") for seed in (1, 2)]
     assert name_runs(runs, {"case", "seed"}) == [Names("tpcc_1", "guided")] * 2
 
 
-def test_what_was_typed_over_a_case_is_in_its_name() -> None:
-    """However many runs share it, and in whichever of them it was typed."""
+def test_settings_typed_for_a_case_are_in_its_name() -> None:
+    """It does not matter how many runs share them, or in which of these they were typed."""
     usual = {"workload.warehouses": "2"}
     runs = [run("case=tpcc_2", "workload.warehouses=2"), run("case=tpcc_2", "seed=2", **usual)]
     names = Names("tpcc_2 warehouses=2", "guided")
@@ -40,8 +40,8 @@ def test_what_was_typed_over_a_case_is_in_its_name() -> None:
     assert name_runs([*runs, other], {"case", "seed"}) == [*[names] * 2, Names("tpcc_1", "guided")]
 
 
-def test_a_search_is_named_by_what_tells_its_own_runs_apart() -> None:
-    """Budgets of two searches that differ are told beside them, not in their names."""
+def test_a_search_is_named_by_differences_among_its_own_runs() -> None:
+    """Budgets that differ between searches are shown next to the names, not in them."""
     few, many = run("search.evaluations=9"), run("search=evolution", "search.evaluations=90")
     assert [names.method for names in name_runs([few, many], set())] == ["guided", "evolution"]
     found = name_runs([few, many, run("search.evaluations=90")], set())
@@ -52,7 +52,7 @@ def test_a_search_is_named_by_what_tells_its_own_runs_apart() -> None:
     ]
 
 
-def test_the_order_in_which_settings_were_typed_makes_no_other_case() -> None:
+def test_the_order_of_typed_settings_does_not_matter() -> None:
     first = [run("machine.cores=8", "workload.warehouses=2"), run("machine.cores=4")]
     second = [run("workload.warehouses=2", "machine.cores=8"), run("workload.warehouses=2")]
     found = [names.case for names in name_runs([*first, *second], set())]
@@ -60,12 +60,12 @@ def test_the_order_in_which_settings_were_typed_makes_no_other_case() -> None:
     assert found == [eight, "cores=4 warehouses=1", eight, "cores=4 warehouses=2"]
 
 
-def test_typing_what_is_usual_changes_no_name() -> None:
+def test_typing_a_default_changes_no_name() -> None:
     runs = [run("machine.cores=4", "search.evaluations=2000"), run("seed=2")]
     assert name_runs(runs, set()) == [Names("tpcc", "guided")] * 2
 
 
-def test_the_whole_name_of_a_setting_where_the_last_part_is_not_enough() -> None:
+def test_ambiguous_settings_have_their_full_name() -> None:
     runs = [
         run(f"machine.cores={cores}", f"validation.cores={others}")
         for cores, others in ((4, 2), (8, 2), (4, 8))
@@ -75,12 +75,12 @@ def test_the_whole_name_of_a_setting_where_the_last_part_is_not_enough() -> None
     assert len(set(found)) == 3
 
 
-def test_another_workload_is_named_where_there_are_several() -> None:
+def test_the_workload_is_named_if_there_are_several() -> None:
     runs = [run(), run("workload=ycsb", **{"workload.name": "ycsb"})]
     assert [names.case for names in name_runs(runs, set())] == ["tpcc", "ycsb"]
 
 
-def test_what_is_swept_parts_runs_whatever_it_is() -> None:
+def test_every_swept_setting_distinguishes_runs() -> None:
     runs = [run(f"evaluation.rungs={rungs}") for rungs in ("[1,2]", "[1,3]")]
     found = [names.case for names in name_runs(runs, {"evaluation.rungs"})]
     assert found == ["rungs=[1,2]", "rungs=[1,3]"]
@@ -94,14 +94,12 @@ def test_what_is_swept_parts_runs_whatever_it_is() -> None:
         ({"machine.cores": "8"}, "of one machine.cores is 4, of the other 8"),
     ],
 )
-def test_runs_of_one_name_that_are_not_alike_are_refused(
-    besides: dict[str, str], words: str
-) -> None:
-    """An experiment may say what was not typed."""
+def test_different_runs_with_one_name_are_refused(besides: dict[str, str], words: str) -> None:
+    """An experiment can set what was not typed."""
     with pytest.raises(UnlikeError, match=words):
         name_runs([run("case=tpcc_1"), run("case=tpcc_1", "seed=2", **besides)], {"case"})
 
 
-def test_where_champions_are_compared_does_not_matter() -> None:
+def test_settings_of_the_comparison_of_champions_do_not_matter() -> None:
     runs = [run(), run("seed=2", **{"validation.cores": "8"})]
     assert len(set(name_runs(runs, set()))) == 1

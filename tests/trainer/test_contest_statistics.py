@@ -15,7 +15,7 @@ from trainer.contest.statistics import (
 CURVE = Curve(((10.0, 1.0), (30.0, 2.0)))
 
 
-def test_a_curve_is_steps_with_nothing_before_the_first() -> None:
+def test_a_curve_has_steps_and_begins_with_the_first() -> None:
     assert [CURVE.at(x) for x in (0, 9, 10, 29, 30, 99)] == [0, 0, 1, 1, 2, 2]
     assert CURVE.area(40) == pytest.approx((20 * 1 + 10 * 2) / 40)
     assert CURVE.area(20) == pytest.approx(10 / 20)
@@ -24,7 +24,7 @@ def test_a_curve_is_steps_with_nothing_before_the_first() -> None:
     assert (CURVE.reaches(2.0, 30), CURVE.reaches(2.0, 29)) == (30.0, None)
 
 
-def test_a_curve_that_falls_when_it_is_measured_anew_falls() -> None:
+def test_a_curve_falls_with_a_lower_remeasurement() -> None:
     curve = Curve(((1.0, 2.0), (2.0, 1.0)))
     assert curve.at(3) == 1.0
     assert curve.area(4) == pytest.approx((2 + 2) / 4)
@@ -35,7 +35,7 @@ def test_spread() -> None:
     assert Spread.of([1.0, 2.0, 3.0, 4.0, 5.0]) == Spread(3.0, 2.0, 4.0)
 
 
-def test_methods_apart_in_every_run() -> None:
+def test_methods_that_differ_in_every_run() -> None:
     (pair,) = compare_runs({"good": [6, 7, 8, 9, 10], "bad": [1, 2, 3, 4, 5]})
     assert pair.effect == 1.0
     assert pair.p == pytest.approx(2 / 252)  # exact: 2 of the C(10, 5) orders are so extreme
@@ -43,7 +43,7 @@ def test_methods_apart_in_every_run() -> None:
     assert smallest_p(5, 5) == pytest.approx(2 / 252)
 
 
-def test_methods_that_are_alike() -> None:
+def test_methods_that_do_not_differ() -> None:
     (pair,) = compare_runs({"one": [1, 2, 3, 4], "other": [1, 2, 3, 4]})
     assert pair.effect == 0.5
     assert pair.p == pytest.approx(1.0)
@@ -61,7 +61,7 @@ def test_few_blocks_are_never_significant() -> None:
 
 
 @pytest.mark.parametrize("runs", [6, pytest.param(8, marks=pytest.mark.full)])
-def test_eight_runs_each_are_counted_out_even_if_two_are_tied(runs: int) -> None:
+def test_eight_runs_each_have_an_exact_test_even_with_ties(runs: int) -> None:
     """And fewer, which takes less time: runs of eight have 12 870 orders."""
     good = [float(x) for x in range(runs + 1, 2 * runs + 1)]
     bad = [1.0, *map(float, range(1, runs))]
@@ -90,7 +90,7 @@ def test_blocks_are_pairs_of_runs() -> None:
     assert compare_blocks([{"a": 1.0, "b": 1.0}])[0].p == 1.0
 
 
-def test_a_champion_that_failed_has_lost_its_block() -> None:
+def test_a_failed_champion_loses_its_block() -> None:
     blocks = [{"a": 2.0, "b": 1.0}] * 3 + [{"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 0.0}]
     (pair,) = compare_blocks(blocks)
     assert pair.effect == pytest.approx(3.5 / 5)

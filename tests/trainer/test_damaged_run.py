@@ -1,4 +1,4 @@
-"""Runs whose disk is full, and runs that come back from it with a part missing."""
+"""Runs on a full disk, and runs with missing or damaged files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.fixture
 def folder(elsewhere: ModuleType) -> Path:
-    """A run that has ended after one generation."""
+    """Return a run that ended after one generation."""
     assert run(*RUN).exit_code == 0
     (folder,) = Path("runs").glob("*seed*")
     return folder
@@ -46,7 +46,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str, after: int) -> None:
-    """After so many writes there is no room any more for files whose names match."""
+    """Fill the disk, for files with matching names, after a number of writes."""
     left, force = [after], os.fsync
 
     def full(descriptor: int) -> None:
@@ -96,7 +96,7 @@ def test_with_the_disk_full_at_the_start_nothing_is_lost(folder: Path, name: str
 
 
 @pytest.mark.parametrize("name", ["comparison.json", "validation.txt", "fitness.png"])
-def test_with_the_disk_full_at_the_end_what_was_found_is_shown(folder: Path, name: str) -> None:
+def test_with_the_disk_full_at_the_end_results_are_shown(folder: Path, name: str) -> None:
     before = contents(folder)
     with pytest.MonkeyPatch.context() as patch:
         fill_disk(patch, rf"\.{name}\..*", 0)
@@ -115,7 +115,7 @@ def test_with_the_disk_full_at_the_end_what_was_found_is_shown(folder: Path, nam
         ["machine", "compare", "machine.cores=1", "rounds=1", "virtual_rounds=1", "output=out"],
     ],
 )
-def test_results_that_can_not_be_written_are_shown(
+def test_unwritable_results_are_shown(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     fill_disk(monkeypatch, ".*", 0)
@@ -127,10 +127,10 @@ def test_results_that_can_not_be_written_are_shown(
     assert not [path for path in Path().rglob("*") if path.is_file()]
 
 
-def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
-    """The system refuses the writes: no file may become larger than 16 KiB."""
+def test_a_full_disk_is_reported_if_no_file_can_be_written(tmp_path: Path) -> None:
+    """The system refuses files larger than 16 KiB."""
 
-    # A module that was compiled would be cut as well, and Python 3.11 keeps the part for all.
+    # Compiled modules would be truncated as well, and Python 3.11 would keep them.
     limit = (
         "import resource, signal, sys\n"
         "sys.dont_write_bytecode = True\n"
@@ -152,7 +152,7 @@ def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     assert Checkpoint.load(folder).history == []
 
 
-def test_a_run_with_a_damaged_checkpoint_is_left_as_it_is(folder: Path) -> None:
+def test_a_run_with_a_damaged_checkpoint_is_unchanged(folder: Path) -> None:
     path = folder / "checkpoint.json"
     for data in (b"{", b"[]\xff", None):
         if data is None:
@@ -167,7 +167,7 @@ def test_a_run_with_a_damaged_checkpoint_is_left_as_it_is(folder: Path) -> None:
         assert contents(folder) == before
 
 
-def test_a_run_with_damaged_overrides_is_left_as_it_is(folder: Path) -> None:
+def test_a_run_with_damaged_overrides_is_unchanged(folder: Path) -> None:
     for data in (b"", b"3", b"{}", b'["seed=1", 2]', b"[" * 100_000, b"\xff"):
         (folder / "overrides.json").write_bytes(data)
         before = contents(folder)
@@ -178,7 +178,7 @@ def test_a_run_with_damaged_overrides_is_left_as_it_is(folder: Path) -> None:
         assert contents(folder) == before
 
 
-def test_a_run_that_never_began_is_told_from_one_that_is_not_there(folder: Path) -> None:
+def test_a_run_that_never_began_differs_from_a_missing_one(folder: Path) -> None:
     (folder / "overrides.json").unlink()
     done = run("train", f"resume={folder.name}")
     assert done.exit_code == 2

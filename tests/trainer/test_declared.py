@@ -1,4 +1,4 @@
-"""`--settings` says what each declared setting does; ranges are those declared."""
+"""`--settings` describes each declared setting; ranges are the declared ones."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ RANGED = [
         ("report", []),
     ],
 )
-def test_sentences_change_no_value(name: str, typed: list[str]) -> None:
+def test_comments_change_no_value(name: str, typed: list[str]) -> None:
     config = compose_config(name, typed)
     text = settings_text(name, typed)
     assert yaml.safe_load(text) == OmegaConf.to_container(config)
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_each_declared_setting_has_its_sentence() -> None:
+def test_each_declared_setting_has_a_comment() -> None:
     typed = ["machine=virtual", "workload=ycsb"]
     text = " ".join(settings_text("evaluate", typed).replace("#", "").split())
     declared = declared_settings(compose_config("evaluate", typed))
@@ -60,7 +60,7 @@ def test_a_list_has_its_comment_before_its_items() -> None:
     assert text == "a:\n  names:  # words\n  - one\n  - two\n"
 
 
-def test_a_long_comment_goes_on_below() -> None:
+def test_a_long_comment_continues_on_the_next_line() -> None:
     first, second = commented("key: 1", "many words " * 12)
     assert first.startswith("key: 1  # many words")
     assert second.startswith("        # ")

@@ -1,4 +1,4 @@
-"""docs/cli.md names every choice there is, and none that is not."""
+"""docs/cli.md names exactly the existing choices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8
 ROW = re.compile(r"^\| (?P<groups>[^|]+) \| (?P<choices>.+) \|$", re.MULTILINE)
 NAME = re.compile(r"`([a-z0-9_/]+)`")
 ADMISSION = "schedule"
-"""Its choices are named where policies are, with a plus before them."""
+"""The choices of this group are named in the row of policies, after a plus."""
 
 
 def named() -> dict[str, set[str]]:
-    """By group, what the table of the groups has in code."""
+    """Return the code words of each group's row."""
     (table,) = re.findall(r"\| Group \| Choices \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)
     choices: dict[str, set[str]] = {}
     for row in ROW.finditer(table):
@@ -40,7 +40,7 @@ def test_every_choice_is_named(group: str) -> None:
         assert choices == {name for name in choices if f"`+{name}`" in PAGE}
         return
     assert sorted(choices - named()[group]) == []
-    # A row may speak of choices of other groups, such as the experiments that have a search.
+    # A row may mention choices of other groups, such as the experiments with a search.
     others = {choice for one in group_choices().values() for choice in one}
     assert sorted(named()[group] - others) == []
 
@@ -51,6 +51,6 @@ def test_every_search_and_every_command_is_named() -> None:
     assert {line.split()[1] for line in commands.splitlines()} == COMMANDS.keys()
 
 
-def test_every_heading_stands_alone() -> None:
-    """A heading right below a table is a row of it."""
+def test_every_heading_follows_an_empty_line() -> None:
+    """A heading directly below a table would be a row of it."""
     assert re.findall(r"[^\n]\n(##.*)", PAGE) == []

@@ -13,7 +13,7 @@ def layout(encoding: Encoding) -> Layout:
 
 
 def table(encoding: Encoding, **cells: int) -> tuple[int, ...]:
-    """OCC's table with some cells set; `__` stands for a dot."""
+    """Return OCC's table with some cells set; `__` stands for a dot."""
     vector = encoding.encode(build_seed("occ", encoding.signature))
     for name, value in cells.items():
         vector[encoding.names.index(name.replace("__", "."))] = value
@@ -25,24 +25,24 @@ SHOWN = {"new_order__update_stock__write_visibility": 1}
 BOUND = {"payment__update_warehouse__write_visibility": 1}
 
 
-def test_dirty_reads_see_only_what_is_published(encoding: Encoding, layout: Layout) -> None:
+def test_dirty_reads_need_a_published_write(encoding: Encoding, layout: Layout) -> None:
     dirty = table(encoding, new_order__read_stock__read_version=1)
     assert effective(layout, dirty) == table(encoding)
     both = table(encoding, new_order__read_stock__read_version=1, **SHOWN)
     assert effective(layout, both) == both
 
 
-def test_waits_need_someone_to_wait_for_and_a_reason(encoding: Encoding, layout: Layout) -> None:
+def test_waits_need_a_possible_dependency(encoding: Encoding, layout: Layout) -> None:
     assert effective(layout, table(encoding, **{WAIT: 3})) == table(encoding)
-    # Payment publishes, and so depends on others; but NewOrder tells nobody of itself …
+    # Payment publishes, and so has dependencies; but NewOrder publishes nothing …
     assert effective(layout, table(encoding, **{WAIT: 3}, **BOUND)) == table(encoding, **BOUND)
-    # … or it does, and Payment depends on nobody.
+    # … or NewOrder publishes, but Payment has no dependencies.
     assert effective(layout, table(encoding, **{WAIT: 3}, **SHOWN)) == table(encoding, **SHOWN)
     all_set = table(encoding, **{WAIT: 3}, **BOUND, **SHOWN)
     assert effective(layout, all_set) == all_set
 
 
-def test_nothing_is_waited_for_before_the_first_dependency(
+def test_waits_before_the_first_dependency_have_no_effect(
     encoding: Encoding, layout: Layout
 ) -> None:
     early = "payment__update_warehouse__wait__new_order"  # the row of the first public write
@@ -51,7 +51,7 @@ def test_nothing_is_waited_for_before_the_first_dependency(
     )
 
 
-def test_a_loop_comes_back_to_its_first_access(encoding: Encoding) -> None:
+def test_loops_can_create_earlier_dependencies(encoding: Encoding) -> None:
     source = encoding.signature.to_dict()
     for access in source["types"][0]["accesses"][3:6]:
         access["loop"] = True
@@ -62,7 +62,7 @@ def test_a_loop_comes_back_to_its_first_access(encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("name", ["occ", "ic3"])
-def test_seeds_keep_what_they_do(encoding: Encoding, layout: Layout, name: str) -> None:
+def test_seeds_keep_their_effect(encoding: Encoding, layout: Layout, name: str) -> None:
     seed = tuple(encoding.encode(build_seed(name, encoding.signature)))
     once = effective(layout, seed)
     assert effective(layout, once) == once
@@ -78,7 +78,7 @@ def test_both_kinds_of_publication_points_count(encoding: Encoding, layout: Layo
     ) == {5, 22}
 
 
-def test_of_a_schedule_only_what_its_policy_goes_by_has_an_effect(encoding: Encoding) -> None:
+def test_only_parameters_of_the_admission_policy_have_an_effect(encoding: Encoding) -> None:
     scheduled = Encoding(encoding.signature, scheduled=True)
     layout = Layout(scheduled)
     idle = table(scheduled, schedule__window=0, schedule__unscheduled__payment=1)

@@ -23,7 +23,7 @@ def evolution(
 
 
 def worth(candidates: Sequence[Candidate]) -> list[Measured]:
-    """The more cells are 1, the better."""
+    """Return a fitness that grows with the number of cells that are 1."""
     return [Measured(sum(v == 1 for v in c.vector) / len(c.vector)) for c in candidates]
 
 
@@ -41,11 +41,11 @@ def start(encoding: Encoding) -> list[Candidate]:
     return warm_start(encoding, [4.0])
 
 
-def test_it_begins_with_the_warm_start(encoding: Encoding, start: list[Candidate]) -> None:
+def test_evolution_begins_with_the_warm_start(encoding: Encoding, start: list[Candidate]) -> None:
     assert evolution(encoding, config(), start, 1).ask(40) == start
 
 
-def test_a_generation_is_parents_and_four_children_of_each(
+def test_a_generation_has_parents_and_four_children_of_each(
     encoding: Encoding, start: list[Candidate]
 ) -> None:
     search = evolution(encoding, config(), start, 1)
@@ -59,7 +59,7 @@ def test_a_generation_is_parents_and_four_children_of_each(
     assert all(candidate.origin == "mutation" for candidate in second[8:])
 
 
-def test_parents_survive_until_something_better_comes(
+def test_parents_survive_until_better_tables_appear(
     encoding: Encoding, start: list[Candidate]
 ) -> None:
     asked = play(evolution(encoding, config(), start, 1), 20)
@@ -74,7 +74,7 @@ def test_no_child_is_proposed_twice(encoding: Encoding, start: list[Candidate]) 
     assert len(children) == len(set(children))
 
 
-def test_a_lucky_slice_does_not_outrank_many(encoding: Encoding, start: list[Candidate]) -> None:
+def test_one_high_slice_does_not_outrank_many(encoding: Encoding, start: list[Candidate]) -> None:
     search = evolution(encoding, config(parents=1), start[:2], 1)
     search.tell(start[:2], [Measured(1.05, error=0.01), Measured(1.10, error=0.10)])
     assert search.ask(5)[0] == start[0]
@@ -96,9 +96,7 @@ def test_seeds_differ_and_repeat(encoding: Encoding, start: list[Candidate]) -> 
     assert play(evolution(encoding, config(), start, 1), 4) != play(other, 4)
 
 
-def test_it_goes_on_from_its_state_as_if_never_stopped(
-    encoding: Encoding, start: list[Candidate]
-) -> None:
+def test_evolution_resumes_identically(encoding: Encoding, start: list[Candidate]) -> None:
     straight = evolution(encoding, config(), start, 5)
     asked = play(straight, 6)
     stopped = evolution(encoding, config(), start, 5)
@@ -163,7 +161,7 @@ def test_the_warm_start_has_the_seeds_and_silo_tuned_as_a_table(
     assert len({candidate.vector for candidate in start}) == len(start)
 
 
-def test_so_many_children_that_no_generation_ends_are_refused(encoding: Encoding) -> None:
+def test_too_many_children_for_a_generation_are_refused(encoding: Encoding) -> None:
     message = r"search\.parents × \(1 \+ search\.children\)=100010000: must be at most 10000"
     with pytest.raises(ValueError, match=message):
         Evolution(
@@ -171,17 +169,17 @@ def test_so_many_children_that_no_generation_ends_are_refused(encoding: Encoding
         )
 
 
-def test_parents_are_different_policies_where_the_schedule_is_searched_for(
+def test_parents_are_different_policies_with_a_searched_schedule(
     encoding: Encoding,
 ) -> None:
-    """Of a schedule that is `fifo` no parameter counts, so that many tables are one policy."""
+    """Under `fifo` no parameter has an effect, so that many tables are one policy."""
     both = Encoding(encoding.signature, scheduled=True)
     actions = [*ACTION_GROUPS, "schedule"]
     policy = both.schedule_cells.start
     search = evolution(both, config(actions=actions, focus=0.7), warm_start(both, [4.0]), 1)
     for _ in range(12):
         asked = search.ask(search.batch)
-        # The best are a few tables that are `fifo`.
+        # The best tables are a few with `fifo`.
         worth = [float(one.vector[policy] == 0) + 0.01 * sum(one.vector[:9]) for one in asked]
         search.tell(asked, [Measured(value) for value in worth])
     parents = [both.canonical(one.vector) for one in search.parents]

@@ -1,4 +1,4 @@
-"""What the picture of fidelity names."""
+"""The names in the picture of fidelity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _point(name: str, real: float, virtual: float) -> Point:
     return Point(name, real, virtual, 0.01, 1e5 * real, 1e5 * virtual, 0.1, 0.1)
 
 
-def test_the_best_of_either_machine_and_the_furthest_off_are_named(tmp_path: Path) -> None:
+def test_the_best_of_each_machine_and_the_outliers_are_named(tmp_path: Path) -> None:
     found = summarize(
         [
             _point("best on real cores", 1.4, 1.3),

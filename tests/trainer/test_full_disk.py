@@ -1,4 +1,4 @@
-"""A full disk is no mistake in what was typed: exit code 1 under every command."""
+"""On a full disk every command has exit code 1, which differs from that of wrong arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ["trace", "record", *RECORD, "output=shop"],
     ],
 )
-def test_a_trace_that_has_no_room(
+def test_a_trace_does_not_fit_on_the_disk(
     words: list[str], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "log.csv").write_text(
@@ -54,7 +54,7 @@ def test_a_trace_that_has_no_room(
     assert not (here / "shop").exists()
 
 
-def test_results_that_have_no_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_fit_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused(*SYNTH)[0] == 0
     monkeypatch.setattr(Path, "write_text", full)
     code, told = refused("trace", "stats", "shop", "output=stats.json")
@@ -63,7 +63,7 @@ def test_results_that_have_no_room(here: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EIO, 1), (errno.EACCES, 2)])
-def test_a_disk_that_is_full_before_anything_is_measured(
+def test_a_full_disk_is_reported_before_measuring(
     number: int, code: int, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answers(*arguments: Any, **named: Any) -> None:

@@ -7,7 +7,7 @@ from hydra.core.object_type import ObjectType
 from trainer.command.groups import CONFIGS, group_choices
 
 
-def test_the_folders_say_what_hydra_says() -> None:
+def test_the_folders_match_hydras_groups() -> None:
     with initialize_config_module(CONFIGS, version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         groups = [group for group in loader.list_groups("") if group != "hydra"]

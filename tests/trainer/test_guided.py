@@ -22,7 +22,7 @@ from trainer.search.moves import MOVES
 
 
 def result_of(signature: Signature, **changed: object) -> Result:
-    """A run of the workload in which nothing was lost, but for what is given."""
+    """Return a result without lost time, except for the given fields."""
     states = signature.state_count + 1
     source = {
         "types": {name: {} for name in signature.type_names},
@@ -37,7 +37,7 @@ def aborted(result: Result, **aborts: int) -> Result:
     return replace(result, types=types)
 
 
-def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
+def test_without_a_result_blame_is_uniform(tpcc: Signature) -> None:
     for result in (None, result_of(tpcc)):
         blame = blame_of(tpcc, [result] if result else [], 0.2)
         assert blame.states == pytest.approx([1 / 26] * 26)
@@ -45,7 +45,7 @@ def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
         assert blame.longer_backoff == 0.5
 
 
-def test_time_waited_and_work_wasted_are_blamed_where_they_were(tpcc: Signature) -> None:
+def test_wait_time_and_wasted_work_are_blamed_on_their_state(tpcc: Signature) -> None:
     waits, aborts = [0.0] * 27, [0] * 27
     waits[4], aborts[15] = 3.0, 10
     result = result_of(
@@ -70,13 +70,13 @@ def test_aborts_at_commit_are_blamed_on_the_contended_accesses_of_their_type(
     result = result_of(tpcc, aborts_by_state=aborts, time_s={"wasted": 1.0, "backoff": 0.0})
     blame = blame_of(tpcc, [aborted(result, new_order=8)], 0.0)
     item = next(access.state for access in tpcc.accesses if access.table == "ITEM")
-    assert blame.states[item] == 0.0  # which is only ever read
+    assert blame.states[item] == 0.0  # which is only read
     assert all(blame.states[state] == pytest.approx(1 / 10) for state in range(11) if state != item)
     assert sum(blame.states[11:]) == 0.0
     assert Blame.from_json(blame.as_json()) == blame
 
 
-def test_credit_goes_to_moves_that_pay() -> None:
+def test_successful_moves_get_credit() -> None:
     credit, random = Credit(["good", "bad"], 0.98), Random(1)
     for _ in range(100):
         name = credit.choose(random)
@@ -84,7 +84,7 @@ def test_credit_goes_to_moves_that_pay() -> None:
     assert sum(credit.choose(random) == "good" for _ in range(200)) > 150
 
 
-def test_credit_is_forgotten() -> None:
+def test_credit_is_discounted() -> None:
     credit, random = Credit(["one", "other"], 0.9), Random(1)
     for _ in range(50):
         credit.tell(["one"], True)
@@ -94,21 +94,21 @@ def test_credit_is_forgotten() -> None:
     assert sum(credit.choose(random) == "other" for _ in range(200)) > 150
 
 
-def test_without_discount_all_moves_stay_alike() -> None:
+def test_without_discount_all_moves_stay_equal() -> None:
     credit, random = Credit(["good", "bad"], 0.0), Random(1)
     for _ in range(100):
         credit.tell(["good"], True)
     assert 60 < sum(credit.choose(random) == "good" for _ in range(200)) < 140
 
 
-def test_a_table_that_no_move_made_credits_none() -> None:
+def test_a_table_without_a_move_gives_no_credit() -> None:
     credit = Credit(["good", "bad"], 0.5)
     credit.tell(["good"], True)
     credit.tell([], True)
     assert credit.state_dict() == {"won": {"good": 0.5, "bad": 0.0}, "lost": {"good": 0, "bad": 0}}
 
 
-def test_credit_chooses_another_than_the_one_that_is_barred() -> None:
+def test_credit_does_not_choose_an_excluded_move() -> None:
     credit, random = Credit(["good", "bad"], 0.9), Random(1)
     for _ in range(20):
         credit.tell(["good"], True)
@@ -117,16 +117,16 @@ def test_credit_chooses_another_than_the_one_that_is_barred() -> None:
 
 
 @pytest.mark.parametrize("actions", [["backoff"], ["early_validation"], ["schedule"]])
-def test_few_actions_do_not_starve_it(encoding: Encoding, actions: list[str]) -> None:
-    """Moves that can change nothing there are never credited, and so would soon be all it draws."""
+def test_batches_are_full_under_few_actions(encoding: Encoding, actions: list[str]) -> None:
+    """Moves without an effect are never credited, and must not crowd out the others."""
     scheduled = Encoding(encoding.signature, scheduled=actions == ["schedule"])
     search = make("guided", scheduled, actions=actions, again=0)
     asked = play(search, separable(scheduled, 1), 400)
-    # What fills no batch is the warm start, of which few are left under few actions.
+    # Only the warm start fills no batch, because it has few tables under few actions.
     assert [len(batch) for batch in asked[2:-1]] == [search.batch] * (len(asked) - 3)
 
 
-def test_credit_of_a_move_that_is_left_out_since_is_dropped() -> None:
+def test_credit_of_a_removed_move_is_dropped() -> None:
     before = Credit(["one", "other"], 0.9)
     before.tell(["one"], True)
     after = Credit(["other", "new"], 0.9)
@@ -135,7 +135,7 @@ def test_credit_of_a_move_that_is_left_out_since_is_dropped() -> None:
 
 
 def moves_made(search: Search, encoding: Encoding) -> set[str]:
-    """By which moves its candidates came about."""
+    """Return the moves that made the candidates."""
     asked = play(search, separable(encoding, 1), 240)
     words = {word for batch in asked for one in batch for word in one.origin.split(", ")}
     return words & set(MOVES)
@@ -145,17 +145,17 @@ def test_all_moves_are_made(encoding: Encoding) -> None:
     assert moves_made(make("guided", encoding), encoding) == set(MOVES) - {"schedule"}
 
 
-def test_tables_that_differ_in_their_schedule_are_not_alike(encoding: Encoding) -> None:
+def test_tables_with_different_schedules_are_not_similar(encoding: Encoding) -> None:
     scheduled = Encoding(encoding.signature, scheduled=True)
     search = make("guided", scheduled, actions=["schedule"])
     play(search, noise, 120)
     elites = search.state_dict()["elites"]
-    assert len(elites) > 4  # of those that publish after the same accesses there are two at most
+    assert len(elites) > 4  # at most two publish after the same accesses
 
 
 @pytest.fixture
 def both(encoding: Encoding) -> Encoding:
-    """Of a policy with its schedule."""
+    """Return an encoding of policies with schedules."""
     return Encoding(encoding.signature, scheduled=True)
 
 
@@ -164,7 +164,7 @@ def is_scheduled(candidate: Candidate, encoding: Encoding) -> bool:
 
 
 def play_both(search: Search, encoding: Encoding) -> list[list[Candidate]]:
-    """Where whatever is scheduled is better than whatever is not."""
+    """Play with a fitness that prefers every scheduled table to every unscheduled one."""
     worth = separable(encoding, 3)
     return play(search, lambda one: worth(one) + 2 * is_scheduled(one, encoding), 200)
 
@@ -173,7 +173,7 @@ def elites_of(search: Search) -> list[Candidate]:
     return [Candidate(tuple(one[0]), one[1]) for one in search.state_dict()["elites"]]
 
 
-def test_a_joint_search_goes_on_with_tables_that_are_not_scheduled(both: Encoding) -> None:
+def test_a_joint_search_keeps_unscheduled_tables(both: Encoding) -> None:
     search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE])
     asked = play_both(search, both)
     late = [one for batch in asked[len(asked) // 2 :] for one in batch]
@@ -182,7 +182,7 @@ def test_a_joint_search_goes_on_with_tables_that_are_not_scheduled(both: Encodin
     assert sum(is_scheduled(one, both) for one in elites_of(search)) == 3
 
 
-def test_where_the_schedule_alone_is_searched_for_the_best_are_elites(both: Encoding) -> None:
+def test_a_search_of_schedules_alone_keeps_the_best_as_elites(both: Encoding) -> None:
     search = make("guided", both, actions=[SCHEDULE])
     play_both(search, both)
     assert all(is_scheduled(one, both) for one in elites_of(search))
@@ -199,10 +199,10 @@ def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None
             for wanted in (True, False)
         )
         composed = (*without[: cells.start], *with_it[cells.start :])
-        if composed in [one.vector for one in elites]:  # it is one of the best by now
+        if composed in [one.vector for one in elites]:  # already an elite
             continue
         state = search.state_dict()
-        search.load_state_dict(state | {"seen": []})  # as if it had not come about by itself
+        search.load_state_dict(state | {"seen": []})  # as if the table had not been proposed yet
         asked = {one.vector: one.origin for one in search.ask(search.batch)}
         assert asked[composed] == "the best of both"
         tried += 1
@@ -210,16 +210,16 @@ def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None
 
 
 @pytest.mark.parametrize("elites", [1, 2, 3, 12])
-def test_each_half_keeps_its_best_if_there_is_room(both: Encoding, elites: int) -> None:
+def test_each_half_keeps_its_best_if_elites_suffice(both: Encoding, elites: int) -> None:
     search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE], elites=elites)
     play_both(search, both)
     scheduled = [is_scheduled(one, both) for one in elites_of(search)]
     assert len(scheduled) == elites
     assert scheduled.count(False) == min(elites // 2, 3)
-    assert scheduled == sorted(scheduled, reverse=True)  # which are the better ones here
+    assert scheduled == sorted(scheduled, reverse=True)  # scheduled tables are better here
 
 
-def test_half_of_the_children_of_a_scheduled_table_differ_in_the_schedule_alone(
+def test_half_of_the_children_of_a_scheduled_table_change_only_the_schedule(
     both: Encoding,
 ) -> None:
     shares = []
@@ -235,7 +235,7 @@ def test_half_of_the_children_of_a_scheduled_table_differ_in_the_schedule_alone(
     assert 0.4 < median(shares) < 0.6
 
 
-def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
+def test_for_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     cells = Layout(encoding).backoff(0)
 
@@ -243,7 +243,7 @@ def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
         good = (9, 1, 0, 3, 0, 3, 4)
         pairs = zip(candidate.vector[cells.start :], good, strict=True)
         apart = [(a - b) / (4 if at else 12) for at, (a, b) in enumerate(pairs)]
-        # As in YCSB, all but the backoff is best as in OCC.
+        # As in YCSB, every cell except the backoff is best as in OCC.
         others = sum(value != 0 for value in candidate.vector[: cells.start])
         return 2.0 - sum(distance**2 for distance in apart) - 0.1 * others
 
@@ -254,7 +254,7 @@ def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     assert reached() > reached(modelled=0.0) + 0.05
 
 
-def test_it_goes_on_with_what_the_model_knows() -> None:
+def test_the_model_is_part_of_the_state() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     worth = separable(encoding, 3)
     straight, stopped, resumed = (make("guided", encoding, seed) for seed in (5, 5, 99))
@@ -265,13 +265,13 @@ def test_it_goes_on_with_what_the_model_knows() -> None:
     assert play(resumed, worth, sum(map(len, asked[-2:]))) == asked[-2:]
 
 
-def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:
+def test_a_removed_move_is_not_made(encoding: Encoding) -> None:
     left_out = [name for name in MOVES if name not in ("cells", "merge")]
     search = make("guided", encoding, without=left_out)
     assert moves_made(search, encoding) == {"cells", "merge"}
 
 
-def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> None:
+def test_elites_are_measured_again_until_certain(encoding: Encoding) -> None:
     search = make("guided", encoding, again=2, sure=3)
     worth = separable(encoding, 2)
     counts: dict[str, int] = {}
@@ -287,13 +287,13 @@ def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> No
 
 
 def children_of(search: Search, encoding: Encoding) -> list[tuple[int, ...]]:
-    """What its moves made."""
+    """Return the candidates made by moves."""
     asked = play(search, separable(encoding, 3), 240)
     found = (one for batch in asked for one in batch)
     return [one.vector for one in found if set(one.origin.split(", ")) <= set(MOVES)]
 
 
-def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
+def test_children_have_no_cells_without_effect(encoding: Encoding) -> None:
     layout = Layout(encoding)
     pruned = children_of(make("guided", encoding), encoding)
     assert len(set(pruned)) > 150
@@ -302,8 +302,8 @@ def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
     assert any(effective(layout, vector) != vector for vector in kept)
 
 
-def test_few_elites_are_alike(encoding: Encoding) -> None:
-    """Where nothing but backoffs matters, tables that publish elsewhere stay among the elites."""
+def test_the_number_of_similar_elites_is_limited(encoding: Encoding) -> None:
+    """Even if only backoffs matter, tables that publish elsewhere stay among the elites."""
     search = make("guided", encoding, elites=6, alike=2)
     last = len(encoding.cells) - 7
     play(search, lambda one: float(one.vector[last]), 400)

@@ -1,4 +1,4 @@
-"""What the groups say of their commands, without loading them."""
+"""The help of groups describes commands without loading them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trainer.command.main import heddle
 from trainer.command.policy import policy
 
 LINE = 80 - 14
-"""What a line of the help has room for beside a command's name."""
+"""The width of a line of the help, without the command's name."""
 
 
 @pytest.mark.parametrize(
     "group", [heddle, trace, machine, policy, lab], ids=lambda group: group.name
 )
-def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
+def test_every_command_can_be_loaded_and_has_a_summary(group: LazyGroup) -> None:
     context = click.Context(group)
     for name, command in group.lazy.items():
         assert group.get_command(context, name) is not None
@@ -32,11 +32,11 @@ def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
 
 
 OTHERWISE = {"diff": "compare"}
-"""Commands that people are told of in another word."""
+"""Commands that the summary of their group paraphrases."""
 
 
 @pytest.mark.parametrize("name", ["runs"])
-def test_a_group_is_told_by_all_that_it_can_do(name: str) -> None:
+def test_the_summary_of_a_group_names_its_commands(name: str) -> None:
     group = heddle.get_command(click.Context(heddle), name)
     assert isinstance(group, click.Group)
     said = heddle.lazy[name].summary.lower()

@@ -1,4 +1,4 @@
-"""How long a rung must be: found on tables whose fitness changes while they run."""
+"""The length of rungs, found on tables whose fitness changes during a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUBJECTS = [
 
 
 class Machine:
-    """The second subject reaches its fitness only in runs of `settles_s`; the third is no good."""
+    """The second subject reaches its fitness only in runs of `settles_s`; the third is poor."""
 
     def __init__(self, settles_s: float, *, failing: Sequence[int] = ()) -> None:
         self.settles_s = settles_s
@@ -60,7 +60,7 @@ def test_lengths_double_and_stay_below_the_longest() -> None:
 
 
 @pytest.mark.parametrize(("settles_s", "slices"), [(0.001, 1), (0.003, 1), (0.01, 4), (0.04, 16)])
-def test_rungs_are_as_long_as_the_slowest_takes_to_settle(settles_s: float, slices: int) -> None:
+def test_rungs_last_until_the_slowest_table_settles(settles_s: float, slices: int) -> None:
     machine = Machine(settles_s)
     found = found_on(machine)
     assert found.slices == slices
@@ -69,20 +69,20 @@ def test_rungs_are_as_long_as_the_slowest_takes_to_settle(settles_s: float, slic
     assert len(machine.lengths) == 1 + tried, "none longer than needed"
 
 
-def test_where_nothing_is_long_enough_it_is_the_longest_tried() -> None:
+def test_without_a_sufficient_length_the_longest_is_chosen() -> None:
     found = found_on(Machine(1.0), within=0.0)
     assert found.slices == 16
     assert found.shortest_error == pytest.approx(0.05 / 0.003 - 1)
 
 
-def test_a_table_that_is_bad_in_short_and_long_runs_is_of_no_account() -> None:
+def test_a_table_bad_in_short_and_long_runs_is_ignored() -> None:
     assert mistake({0: 1.0, 1: 0.01}, {0: 1.0, 1: 0.4}) == 0.0
 
 
-def test_a_table_that_only_seems_good_counts() -> None:
+def test_a_table_good_only_in_short_runs_counts() -> None:
     assert mistake({0: 1.0, 1: 0.9}, {0: 1.0, 1: 0.3}) == pytest.approx(2.0)
 
 
-def test_tables_that_can_not_run_are_left_out() -> None:
+def test_tables_that_cannot_run_are_left_out() -> None:
     assert found_on(Machine(0.04, failing=[1, 2])).slices == 1
     assert found_on(Machine(0.04, failing=[0, 1, 2])) == Horizon(1, 0.0, 0.0)

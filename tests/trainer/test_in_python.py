@@ -1,4 +1,4 @@
-"""The commands as functions."""
+"""The commands as Python functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trainer.run import LEARNED
 TINY_PLACE = ("machine=virtual", "machine.cores=2")
 
 
-def test_a_training_is_what_it_left_behind(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_train_returns_the_saved_run(fake_engine: ModuleType, tmp_path: Path) -> None:
     typed = [*QUICK, "baselines=[silo]", f"runs_dir={tmp_path}"]
     run = train(*typed, "search.generations=2")
     assert run.finished
@@ -36,12 +36,12 @@ def test_a_training_is_what_it_left_behind(fake_engine: ModuleType, tmp_path: Pa
     assert len(again.checkpoint.history) == 3
 
 
-def test_a_comparison_is_what_the_command_writes(tmp_path: Path) -> None:
+def test_a_comparison_matches_the_output_of_the_command(tmp_path: Path) -> None:
     typed = (*TINY_PLACE, "policy=silo,ic3", "run.seconds=0.002", "run.repeats=2")
     comparison = evaluate(*typed, f"output={tmp_path / 'unused.json'}")
     assert [row.subject.name for row in comparison.rows] == ["silo", "ic3"]
     assert all(len(row.repeats) == 2 for row in comparison.rows)
-    # How busy the machine is, is another matter the second time.
+    # The load of the machine differs between the two runs.
     of_the_hour = {"host": None, "warnings": None}
     first, second = (
         json.dumps(one.as_dict() | of_the_hour) for one in (comparison, evaluate(*typed))
@@ -49,7 +49,7 @@ def test_a_comparison_is_what_the_command_writes(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_a_recording_is_of_the_run_that_is_asked_for() -> None:
+def test_a_recording_has_the_requested_run() -> None:
     timeline = record("machine.cores=3", "policy=occ", "seconds=0.0001")
     assert timeline.cores == 3
     assert timeline.attempts
@@ -64,7 +64,7 @@ def test_a_recording_is_of_the_run_that_is_asked_for() -> None:
         (record, ["machine=threads"], "can't be recorded"),
     ],
 )
-def test_a_mistake_is_an_exception_that_helps(
+def test_a_mistake_is_an_exception_with_a_remedy(
     fake_engine: ModuleType, call: object, typed: list[str], said: str
 ) -> None:
     assert callable(call)
@@ -72,7 +72,7 @@ def test_a_mistake_is_an_exception_that_helps(
         call(*typed)
 
 
-def test_a_database_that_is_not_consistent_is_an_error(
+def test_an_inconsistent_database_is_an_error(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "VIOLATIONS", ["a warehouse's total is wrong"])
@@ -80,7 +80,7 @@ def test_a_database_that_is_not_consistent_is_an_error(
         evaluate("policy=silo", "run.repeats=1")
 
 
-def test_the_picture_of_a_comparison_has_a_bar_a_policy(fake_engine: ModuleType) -> None:
+def test_the_picture_of_a_comparison_has_a_bar_for_each_policy(fake_engine: ModuleType) -> None:
     comparison = evaluate("policy=silo,occ,ic3", "run.repeats=3")
     speed, time = comparison_figure(comparison).axes
     assert len(speed.get_yticklabels()) == 3
@@ -99,7 +99,7 @@ def test_an_empty_comparison_has_no_picture() -> None:
         comparison_figure(Comparison([]))
 
 
-def test_the_picture_of_a_policy_marks_what_acts_and_what_is_changed(tpcc: Signature) -> None:
+def test_the_picture_of_a_policy_marks_effects_and_changes(tpcc: Signature) -> None:
     occ, ic3 = resolve("occ", tpcc), resolve("ic3", tpcc)
 
     def cells(*policies: object) -> list[Rectangle]:

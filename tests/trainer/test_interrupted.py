@@ -1,4 +1,4 @@
-"""Ctrl-C at moments of a training that are not its search."""
+"""Ctrl-C outside the search of a training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def interrupted(*arguments: object, **named: object) -> None:
 
 
 @pytest.mark.parametrize("where", ["build_backend", "Record", "remove_unfinished"])
-def test_an_interrupt_before_the_search_says_how_to_resume(
+def test_an_interrupt_before_the_search_shows_how_to_resume(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"trainer.command.train.{where}", interrupted)

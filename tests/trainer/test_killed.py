@@ -1,7 +1,7 @@
-"""A training whose driver is killed: it resumes, and ends as if nothing had been.
+"""A training whose driver is killed resumes and gives the result of an undisturbed run.
 
-Undisturbed runs and killed ones make the same search on virtual cores, so they must end with the
-same policy and the same figures, to the bit.
+Undisturbed and killed runs make the same search on virtual cores, so they must end with an
+identical policy and identical figures.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DRAWING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
 
 @pytest.fixture(scope="module")
 def drivers() -> ForkServerContext:
-    """Makes processes that have loaded all libraries: a start from nothing takes seconds."""
+    """Return a fork server with all libraries loaded, because a fresh start takes seconds."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         ["engine", "trainer.command.train", "trainer.evaluation.in_process", *DRAWING]
@@ -40,7 +40,7 @@ def drivers() -> ForkServerContext:
 
 @pytest.fixture(scope="module")
 def undisturbed(drivers: ForkServerContext, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run that nothing happened to."""
+    """Return an undisturbed run."""
     folder = tmp_path_factory.mktemp("undisturbed")
     process = start(drivers, folder, *TINY)
     process.join(PATIENCE_S)
@@ -49,7 +49,7 @@ def undisturbed(drivers: ForkServerContext, tmp_path_factory: pytest.TempPathFac
 
 
 def start(drivers: ForkServerContext, folder: Path, *settings: str) -> Any:
-    """`heddle train` in a process of its own."""
+    """Start `heddle train` in its own process."""
     process = drivers.Process(target=_train, args=(folder, settings))
     process.start()
     return process
@@ -68,12 +68,12 @@ def _train(folder: Path, settings: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a driver is killed: some time after it has come so far.
+    """The moment of a kill.
 
     Attributes:
-        generations: that have ended.
-        phase: that it says it is in.
-        later: seconds from then on.
+        generations: the number of completed generations.
+        phase: the phase in the output.
+        later: seconds after both are reached.
     """
 
     generations: int
@@ -82,7 +82,7 @@ class Moment:
 
 
 def moments(random: Random) -> list[Moment]:
-    """In the sweep, in generations, in the choice, in the comparison or after it; 20 at most."""
+    """Return at most 20 moments: in the sweep, search, choice and comparison, or after them."""
     in_the_search = scaled(2, most=12)
     return [
         *(Moment(0, "sweep", random.uniform(0.0, 0.8)) for _ in range(scaled(1, most=3))),
@@ -95,7 +95,7 @@ def moments(random: Random) -> list[Moment]:
     ]
 
 
-def test_a_driver_killed_again_and_again_ends_with_the_same_policy(
+def test_a_repeatedly_killed_driver_ends_with_the_same_policy(
     drivers: ForkServerContext, undisturbed: Path, tmp_path: Path
 ) -> None:
     output, settings, survived = tmp_path / "output", TINY, 0
@@ -123,7 +123,7 @@ def test_a_driver_killed_again_and_again_ends_with_the_same_policy(
 
 
 def wait_for(process: Any, folder: Path, moment: Moment) -> None:
-    """Until the moment has come, or the process has ended before it."""
+    """Wait until the moment is reached or the process has ended."""
 
     def has_come() -> bool:
         if moment.phase not in (folder / "output").read_text():
@@ -135,10 +135,10 @@ def wait_for(process: Any, folder: Path, moment: Moment) -> None:
 
 
 def living(folder: Path) -> list[int]:
-    """The processes that work in the folder."""
+    """Return the processes whose working directory is the folder."""
     ids = []
     for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile, or is another person's
+        with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
             if (path / "cwd").readlink().is_relative_to(folder):
                 ids.append(int(path.name))
     return ids

@@ -19,7 +19,7 @@ TRANSFER = ("evaluate", "reference=silo", "machine=virtual", "machine.cores=2,3"
 
 @pytest.fixture
 def starving(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Silo is the fastest, and never commits a Payment."""
+    """Make Silo the fastest policy, which never commits a Payment."""
     result_of = fake_engine.Session._result
 
     def without_payments(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def cells(shown: str, first: str) -> list[str]:
     return line[1:]
 
 
-def test_it_is_not_the_best_of_a_place(starving: Path) -> None:
+def test_a_policy_that_left_a_type_out_is_not_the_best_of_a_place(starving: Path) -> None:
     shown = run(*TRANSFER, POLICIES, "output=found")
     assert cells(shown, "silo") == ["†1.00", "(143%)"] * 2
     assert cells(shown, "two_phase_locking") == ["0.70", "(100%)"] * 2
@@ -57,12 +57,14 @@ def test_it_is_not_the_best_of_a_place(starving: Path) -> None:
         assert column["to_best"]["silo"] == pytest.approx(1 / 0.7)
 
 
-def test_it_is_the_best_where_all_left_a_type_out(starving: Path) -> None:
+def test_a_policy_can_be_the_best_if_all_left_a_type_out(starving: Path) -> None:
     shown = run(*TRANSFER, "policy=silo")
     assert cells(shown, "best") == ["†silo"] * 2
 
 
-def test_a_picture_marks_it(starving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_marks_policies_that_left_a_type_out(
+    starving: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from matplotlib.axes import Axes
 
     written: list[tuple[str, str]] = []

@@ -37,7 +37,7 @@ def run(*words: str) -> Result:
 def elsewhere(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> ModuleType:
-    """An empty library, and a table that is better than every baseline of the stand-in."""
+    """Provide an empty library, and a table better than every baseline of the stand-in."""
     monkeypatch.chdir(tmp_path)
     library = tmp_path / "library"
     library.mkdir()
@@ -47,7 +47,7 @@ def elsewhere(
 
 
 def write_table(path: Path, *, backoff_us: float = 4.0) -> None:
-    """OCC with public writes in even states and a constant backoff, the best if of 4 µs."""
+    """Write OCC's table with public writes in even states and a constant backoff; 4 µs is best."""
     document = json.loads(run("policy", "show", "occ", "--json").output)
     for row in document["cc"]:
         if row["write_visibility"] and row["state"] % 2 == 0:
@@ -66,7 +66,7 @@ def add(*words: str) -> Result:
     return run("policy", "add", *words, "--folder", "library")
 
 
-def test_a_table_that_beats_all_is_added_listed_and_holds(
+def test_a_table_better_than_all_is_added_listed_and_verified(
     elsewhere: ModuleType, tmp_path: Path
 ) -> None:
     done = add("good.json")
@@ -87,7 +87,7 @@ def test_a_table_that_beats_all_is_added_listed_and_holds(
     assert found["measured"] == pytest.approx(found["recorded"], abs=1e-4)
 
 
-def test_the_list_tells_what_is_not_as_usual(elsewhere: ModuleType) -> None:
+def test_the_list_shows_unusual_settings(elsewhere: ModuleType) -> None:
     assert add("good.json", "workload.mix=full", "--name", "full").exit_code == 0
     path = Path("library/full.json")
     document = json.loads(path.read_text())
@@ -122,7 +122,9 @@ def test_tables_of_another_folder_are_listed_and_verified(
 
 
 @pytest.mark.parametrize("verb", ["list", "verify"])
-def test_a_folder_without_tables_is_told(elsewhere: ModuleType, tmp_path: Path, verb: str) -> None:
+def test_a_folder_without_tables_is_reported(
+    elsewhere: ModuleType, tmp_path: Path, verb: str
+) -> None:
     assert add("good.json").exit_code == 0
     (tmp_path / "empty").mkdir()
     for folder, message in (
@@ -137,7 +139,7 @@ def test_a_folder_without_tables_is_told(elsewhere: ModuleType, tmp_path: Path, 
     assert f"missing: library has no such table; there are {NAME}" in done.stderr
 
 
-def test_what_is_shipped_is_listed_within_a_terminal() -> None:
+def test_the_list_of_bundled_tables_fits_a_terminal() -> None:
     listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
     read = json.loads(run("policy", "list", "--format", "json").stdout)
@@ -147,7 +149,7 @@ def test_what_is_shipped_is_listed_within_a_terminal() -> None:
     assert "ycsb, theta 0.9 " in listed.output
 
 
-def test_a_table_that_a_baseline_equals_is_not_added(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_a_table_equal_to_a_baseline_is_not_added(elsewhere: ModuleType, tmp_path: Path) -> None:
     write_table(tmp_path / "slow.json", backoff_us=1024.0)
     done = add("slow.json")
     assert done.exit_code == 1
@@ -156,7 +158,7 @@ def test_a_table_that_a_baseline_equals_is_not_added(elsewhere: ModuleType, tmp_
     assert not list((tmp_path / "library").iterdir())
 
 
-def test_a_table_that_has_got_worse_is_told(
+def test_a_table_that_became_worse_is_reported(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert add("good.json").exit_code == 0
@@ -180,7 +182,7 @@ def test_a_table_that_has_got_worse_is_told(
     assert "beats it" in done.output
 
 
-def test_a_table_changed_after_measuring_is_told(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_a_table_changed_after_measuring_is_reported(elsewhere: ModuleType, tmp_path: Path) -> None:
     assert add("good.json").exit_code == 0
     path = tmp_path / "library" / f"{NAME}.json"
     document = json.loads(path.read_text())
@@ -195,7 +197,9 @@ def test_a_table_changed_after_measuring_is_told(elsewhere: ModuleType, tmp_path
     assert run("policy", "verify", NAME).exit_code == 0
 
 
-def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_a_table_for_another_signature_fails_verification(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
     assert add("good.json").exit_code == 0
     path = tmp_path / "library" / f"{NAME}.json"
     document = json.loads(path.read_text())
@@ -216,7 +220,7 @@ def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_
         ("workload", [], "is no record of a measurement"),
     ],
 )
-def test_a_damaged_record_is_told(
+def test_a_damaged_record_is_reported(
     elsewhere: ModuleType, tmp_path: Path, field: str, value: object, message: str
 ) -> None:
     assert add("good.json").exit_code == 0
@@ -230,7 +234,7 @@ def test_a_damaged_record_is_told(
     assert str(path) in done.output
 
 
-def test_a_record_without_a_digest_is_told(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_a_record_without_a_digest_is_reported(elsewhere: ModuleType, tmp_path: Path) -> None:
     assert add("good.json").exit_code == 0
     path = tmp_path / "library" / f"{NAME}.json"
     document = json.loads(path.read_text())
@@ -242,7 +246,7 @@ def test_a_record_without_a_digest_is_told(elsewhere: ModuleType, tmp_path: Path
     assert f"--name {NAME} --replace" in done.output
 
 
-def test_what_is_shipped_says_how_it_was_measured() -> None:
+def test_bundled_tables_record_their_measurement() -> None:
     for name in library_names():
         entry = read_entry(library_path(name))
         assert not entry.changed
@@ -251,7 +255,7 @@ def test_what_is_shipped_says_how_it_was_measured() -> None:
         assert min(entry.scores.values()) > 1.0
 
 
-def test_ctrl_c_shows_what_was_verified(
+def test_ctrl_c_shows_finished_verifications(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert add("good.json").exit_code == 0
@@ -270,7 +274,7 @@ def test_ctrl_c_shows_what_was_verified(
     assert "holds" in done.output
 
 
-def test_nothing_is_replaced_unasked(elsewhere: ModuleType) -> None:
+def test_tables_are_replaced_only_on_request(elsewhere: ModuleType) -> None:
     assert add("good.json").exit_code == 0
     again = add("good.json")
     assert again.exit_code == 2
@@ -279,7 +283,7 @@ def test_nothing_is_replaced_unasked(elsewhere: ModuleType) -> None:
 
 
 def test_a_table_measured_again_keeps_its_name(elsewhere: ModuleType, tmp_path: Path) -> None:
-    """Another one of the same place is not replaced by it; in another place it is another one."""
+    """It does not replace another table of the same place; in another place it gets a new name."""
     assert add("good.json").exit_code == 0
     assert add("good.json", "--name", "better").exit_code == 0
     library = tmp_path / "library"
@@ -346,7 +350,7 @@ def test_a_mistake_is_explained(
     assert message in " ".join(done.output.split())
 
 
-def test_its_names_can_be_used_where_policies_are(elsewhere: ModuleType, tpcc: Signature) -> None:
+def test_names_of_the_library_are_policies(elsewhere: ModuleType, tpcc: Signature) -> None:
     assert add("good.json").exit_code == 0
     assert resolve(NAME, tpcc).name == NAME
     assert subject_of(NAME, tpcc, untuned).name == NAME
@@ -374,10 +378,10 @@ def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Si
         start_tables([config], Encoding(tpcc))
 
 
-def test_of_several_tables_for_a_place_a_search_starts_from_the_best(
+def test_a_search_starts_from_the_best_table_of_each_place(
     elsewhere: ModuleType, tpcc: Signature
 ) -> None:
-    """Or those of one place would leave no room for others."""
+    """Otherwise tables of one place would displace those of others."""
     for name, backoff_us, score in (
         ("old", 0.5, 1.2),
         ("new", 1.0, 1.5),
@@ -399,10 +403,10 @@ def test_of_several_tables_for_a_place_a_search_starts_from_the_best(
     assert [one.origin for one in found] == ["new", "far"]
 
 
-def test_the_nearest_tables_are_measured_beside_one_that_is_added(elsewhere: ModuleType) -> None:
+def test_adding_a_table_measures_the_nearest_ones(elsewhere: ModuleType) -> None:
     assert add("good.json", "workload.warehouses=8").exit_code == 0
     mate = NAME.replace("4", "8")
-    # The same table: it is not measured beside itself.
+    # The same table is not measured twice.
     done = add("good.json")
     assert done.exit_code == 0, done.output
     assert mate not in done.output
@@ -416,7 +420,7 @@ def test_the_nearest_tables_are_measured_beside_one_that_is_added(elsewhere: Mod
     assert mate not in added["provenance"]["scores"]
 
 
-def test_schedules_are_taken_along_where_they_are_searched_for(
+def test_starting_tables_keep_schedules_where_they_are_searched(
     elsewhere: ModuleType, tpcc: Signature
 ) -> None:
     save(replace(build_seed("ic3", tpcc), schedule={"policy": "smf"}), "smf.json")
@@ -445,13 +449,13 @@ def test_tables_are_named_after_workload_and_cores(
     assert entry_name(DEFAULTS | changed, DEFAULTS, cores) == name
 
 
-def test_real_numbers_make_names_too() -> None:
+def test_real_numbers_are_valid_in_names() -> None:
     workload = {"name": "ycsb", "theta": "0.99", "read": "50"}
     assert entry_name(workload, workload, 16) == "ycsb_theta_0_99_16_virtual_cores"
 
 
-def test_a_table_that_was_measured_is_measured_anew_as_before(elsewhere: ModuleType) -> None:
-    """What `verify` says of a changed table must not change how it is measured."""
+def test_a_table_is_measured_again_with_the_recorded_settings(elsewhere: ModuleType) -> None:
+    """The report of `verify` on a changed table must not affect its measurement."""
     typed = ["baselines=[silo]", "run.repeats=7", "machine.costs.transfer_ns=99"]
     done = run("policy", "add", "good.json", *typed, "--name", "mine", "--folder", ".")
     assert done.exit_code == 0, done.output
@@ -462,10 +466,10 @@ def test_a_table_that_was_measured_is_measured_anew_as_before(elsewhere: ModuleT
     assert (first.run.repeats, first.machine["transfer_ns"]) == (7, "99.0")
 
 
-def test_inputs_of_the_run_that_trained_a_table_are_none_to_add_it_by(
+def test_adding_a_table_uses_inputs_not_seen_in_training(
     elsewhere: ModuleType,
 ) -> None:
-    """Seed 4's own inputs are those from four strides on."""
+    """The inputs of seed 4 begin at four strides."""
     document = json.loads(Path("good.json").read_text())
     document["provenance"]["seed"] = 4
     Path("good.json").write_text(json.dumps(document))
@@ -474,7 +478,7 @@ def test_inputs_of_the_run_that_trained_a_table_are_none_to_add_it_by(
     assert read_entry(Path("mine.json")).measurement.seed == (4 + FRESH) * SEED_STRIDE
 
 
-def test_the_greatest_seed_of_a_run_makes_a_table_that_can_be_read(elsewhere: ModuleType) -> None:
+def test_a_table_of_the_greatest_seed_can_be_read(elsewhere: ModuleType) -> None:
     document = json.loads(Path("good.json").read_text())
     document["provenance"]["seed"] = 10**12
     Path("good.json").write_text(json.dumps(document))
@@ -483,7 +487,7 @@ def test_the_greatest_seed_of_a_run_makes_a_table_that_can_be_read(elsewhere: Mo
     assert run("policy", "list").exit_code == 0
 
 
-def test_what_could_not_be_read_again_is_not_measured(
+def test_tables_that_could_not_be_read_back_are_not_measured(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trainer.policy_library.measuring.CORES_MAX", 2)
@@ -498,7 +502,7 @@ def test_what_could_not_be_read_again_is_not_measured(
 @pytest.mark.parametrize(
     ("seed", "score"), [(10**19, 2.0), (float("inf"), 2.0), ("many", 2.0), (1, 10**400)]
 )
-def test_a_table_that_cannot_be_read_is_told_and_the_others_listed(
+def test_an_unreadable_table_is_reported_and_others_are_listed(
     elsewhere: ModuleType, seed: object, score: float
 ) -> None:
     assert add("good.json").exit_code == 0
@@ -514,12 +518,12 @@ def test_a_table_that_cannot_be_read_is_told_and_the_others_listed(
     assert len(listed.stderr.splitlines()) == 1
 
 
-def test_names_in_files_are_no_markup_and_results_are_kept(elsewhere: ModuleType) -> None:
+def test_names_in_files_are_shown_literally_and_results_are_kept(elsewhere: ModuleType) -> None:
     assert add("good.json").exit_code == 0
     path = Path(f"library/{NAME}.json")
     document = json.loads(path.read_text())
     scores = document["provenance"]["scores"]
-    scores["[/x]"] = 1.01  # the least, and so the best baseline
+    scores["[/x]"] = 1.01  # the shortest, and so the best baseline
     path.write_text(json.dumps(document))
     listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
@@ -556,7 +560,7 @@ seed: 6
 
 
 def run_of_another_day(tmp_path: Path) -> None:
-    """The folder of a run whose search and settings were by default then, but for its parents."""
+    """Return a run with former default settings, except for `search.parents`."""
     folder = tmp_path / "run"
     folder.mkdir()
     shutil.copy("good.json", folder / "policy.json")
@@ -569,13 +573,13 @@ def run_of_another_day(tmp_path: Path) -> None:
     ("typed", "warehouses", "repeats", "seed"),
     [
         ([], "2", 3, 6),
-        # What is the default today counts as well, once it is typed.
+        # A present default counts as well if it is typed.
         (["run.repeats=5"], "2", 5, 6),
         (["workload=tpcc", "seed=8"], "2", 3, 8),
         (["workload.warehouses=8"], "8", 3, 6),
     ],
 )
-def test_a_run_is_added_with_the_settings_that_it_was_made_with(
+def test_a_run_is_added_with_its_saved_settings(
     elsewhere: ModuleType,
     tmp_path: Path,
     typed: list[str],
@@ -583,7 +587,7 @@ def test_a_run_is_added_with_the_settings_that_it_was_made_with(
     repeats: int,
     seed: int,
 ) -> None:
-    """Whatever search and settings there are by default today, and what is typed on top."""
+    """Present defaults do not apply, but settings typed in addition do."""
     run_of_another_day(tmp_path)
     done = add("run", *typed)
     assert done.exit_code == 0, done.output
@@ -603,8 +607,8 @@ def test_an_experiment_typed_for_a_run_counts(elsewhere: ModuleType, tmp_path: P
 
 
 @pytest.mark.parametrize("stem", ["no-digest", "ic3", "library"])
-def test_the_cure_of_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: str) -> None:
-    """Though no table may have its file's name."""
+def test_the_remedy_for_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: str) -> None:
+    """Even if its file's name is not allowed for tables."""
     assert add("good.json").exit_code == 0
     document = json.loads(Path(f"library/{NAME}.json").read_text())
     Path(f"library/{NAME}.json").unlink()
@@ -618,8 +622,8 @@ def test_the_cure_of_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: 
     assert f"added: {NAME}.json" in cured.output
 
 
-def test_the_cure_of_a_changed_table_can_be_typed(elsewhere: ModuleType) -> None:
-    """Its record can be read, but it can't keep its name."""
+def test_the_remedy_for_a_changed_table_can_be_typed(elsewhere: ModuleType) -> None:
+    """Its record is readable, but the table cannot keep its name."""
     assert add("good.json").exit_code == 0
     path = Path(f"library/{NAME}.json").rename("a-table.json")
     document = json.loads(path.read_text())

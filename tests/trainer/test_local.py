@@ -29,7 +29,7 @@ def step(search: Local, n: int | None = None) -> list[Candidate]:
     return candidates
 
 
-def test_a_small_neighbourhood_is_measured_whole_and_its_best_is_next(transfer: Encoding) -> None:
+def test_a_small_neighbourhood_is_measured_completely(transfer: Encoding) -> None:
     space = Space(transfer, ACTION_GROUPS)
     start = Candidate(space.fit([0] * transfer.size), "zeros")
     search = make(transfer, [start], proposals=1000)
@@ -46,8 +46,8 @@ def test_a_small_neighbourhood_is_measured_whole_and_its_best_is_next(transfer: 
         here = better
 
 
-def test_no_neighbour_is_measured_twice_on_the_way(transfer: Encoding) -> None:
-    """Not even those that the old table and the new one share."""
+def test_no_neighbour_is_measured_twice(transfer: Encoding) -> None:
+    """Not even the common neighbours of the old and the new table."""
     start = Candidate(Space(transfer, ACTION_GROUPS).fit([0] * transfer.size), "zeros")
     search = make(transfer, [start], proposals=9)
     seen: set[tuple[int, ...]] = set()
@@ -59,7 +59,7 @@ def test_no_neighbour_is_measured_twice_on_the_way(transfer: Encoding) -> None:
         seen |= vectors
 
 
-def test_from_a_summit_it_goes_to_the_next_seed_and_then_kicks_the_best(
+def test_a_local_optimum_leads_to_the_next_seed_then_to_a_kick(
     transfer: Encoding,
 ) -> None:
     space = Space(transfer, ACTION_GROUPS)
@@ -70,7 +70,7 @@ def test_from_a_summit_it_goes_to_the_next_seed_and_then_kicks_the_best(
     assert step(search) == start
     assert step(search)[0].origin == "summit"
     assert step(search)[0].origin == "lower"
-    step(search)  # up to the summit again
+    step(search)  # to the local optimum again
     kicked = step(search)[0]
     assert kicked.origin == "restart"
     assert search.restarts == 2

@@ -1,4 +1,4 @@
-"""Locks, where there are some and where there are none; a store that is made as a whole."""
+"""Locks, also on file systems without them, and the creation of stores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_folder_is_held_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_is_a_warning(
+def test_a_file_system_without_locks_causes_a_warning(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -42,20 +42,18 @@ def test_a_file_system_without_locks_is_a_warning(
     assert f"no other process works in {tmp_path}" in caplog.text
 
 
-def test_a_lock_that_fails_otherwise_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_lock_errors_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, errno.EIO)
     with pytest.raises(WritingError, match=r"can't be locked"), held(tmp_path):
         pass
 
 
 class CutOff(BaseException):
-    """The process is killed."""
+    """Raised in place of a kill of the process."""
 
 
 class Client:
-    """Makes the database of its URI, and is cut off in between if it is told to."""
+    """Creates the database of its URI, and can be interrupted in between."""
 
     killed = False
 
@@ -70,7 +68,7 @@ class Client:
         self._path.write_text("whole")
 
 
-def test_a_store_that_was_cut_off_is_made_again(
+def test_an_incomplete_store_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mlflow, "MlflowClient", Client)

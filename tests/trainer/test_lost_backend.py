@@ -28,7 +28,7 @@ def lost(*arguments: Any, **named: Any) -> None:
 
 
 @pytest.mark.parametrize("when", ["it starts", "it measures"])
-def test_what_ends_the_backend_is_said_with_how_to_go_on(
+def test_the_cause_of_a_lost_backend_is_shown_with_how_to_resume(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(backend.BACKENDS, "ray", lost if when == "it starts" else InProcess)
@@ -44,7 +44,7 @@ def test_what_ends_the_backend_is_said_with_how_to_go_on(
     assert again.exit_code == 0, again.output
 
 
-def test_ctrl_c_while_the_backend_starts_says_how_to_go_on(
+def test_ctrl_c_while_the_backend_starts_shows_how_to_resume(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupted(*arguments: Any, **named: Any) -> None:
@@ -57,10 +57,10 @@ def test_ctrl_c_while_the_backend_starts_says_how_to_go_on(
     assert f"resume with: heddle train resume={folder}" in done.output
 
 
-def test_time_in_which_no_machine_was_there_is_not_the_searchs(
+def test_time_without_a_machine_does_not_count_for_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With 1000 s a call, the clock that the search sees goes backwards."""
+    """With waits of 1000 s for each call, the search must not count the waits."""
     training = make_training(settings(2), tmp_path / "run")
     measure = InProcess.evaluate
 

@@ -55,7 +55,7 @@ def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path, rou
         ("", "cores_per_socket is missing"),
     ],
 )
-def test_a_file_that_holds_no_costs_is_explained(
+def test_a_file_without_costs_is_reported(
     elsewhere: ModuleType, tmp_path: Path, text: str, message: str
 ) -> None:
     (tmp_path / "bad.yaml").write_text(text)
@@ -65,7 +65,7 @@ def test_a_file_that_holds_no_costs_is_explained(
     assert "machine/costs=bad.yaml" in done.output
 
 
-def test_a_cost_that_is_no_number_is_named(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_an_invalid_cost_is_reported(elsewhere: ModuleType, tmp_path: Path) -> None:
     from trainer.command.costs import published_costs
 
     costs = published_costs() | {"memory_ns": "far"}
@@ -75,7 +75,7 @@ def test_a_cost_that_is_no_number_is_named(elsewhere: ModuleType, tmp_path: Path
     assert "memory_ns is 'far'; it must be a number" in done.output
 
 
-def test_output_that_can_not_be_written_is_told_first(elsewhere: ModuleType) -> None:
+def test_unwritable_output_is_reported_first(elsewhere: ModuleType) -> None:
     done = run("machine", "calibrate", "output=nowhere/mine.yaml")
     assert done.exit_code == 2
     assert "there is no directory nowhere" in done.output
@@ -114,7 +114,7 @@ def test_a_mistake_is_explained(
     assert message in done.output
 
 
-def test_a_quota_of_processors_is_no_machine_to_calibrate(
+def test_calibration_refuses_a_processor_quota(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = replace(this_host(), quota=0.5, cores=2)

@@ -1,4 +1,4 @@
-"""The command `heddle` itself: mistyped commands, and interrupts before one has begun."""
+"""The command `heddle` itself: mistyped commands, and interrupts while it loads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_interrupt_while_the_program_loads_exits_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Interrupting:
-        """Finds no module: Ctrl-C comes first."""
+        """A module finder that is interrupted by Ctrl-C."""
 
         @staticmethod
         def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -63,7 +63,7 @@ RENAMED = sorted(main.RENAMED)
 
 
 @pytest.mark.parametrize("name", RENAMED)
-def test_an_old_name_says_the_new_one(name: str) -> None:
+def test_an_old_name_shows_the_new_one(name: str) -> None:
     done = CliRunner().invoke(main.heddle, [name, "--help"])
     assert done.exit_code == 2
     assert done.output == f"heddle {name} is now: {main.RENAMED[name]}\n"

@@ -1,4 +1,4 @@
-"""The store of a folder whose name has signs that mean something in a URI."""
+"""The store of a folder whose name has special characters of URIs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ def test_only_sqlite_has_a_file() -> None:
     assert sqlite_file("sqlite:///some/where.db?timeout=3") == Path("some/where.db")
 
 
-def test_what_is_registered_there_is_found_there(
-    empty_store: Path, tmp_path: Path, tpcc: Signature
-) -> None:
-    """All signs at once: a store takes a second."""
+def test_registered_policies_are_found(empty_store: Path, tmp_path: Path, tpcc: Signature) -> None:
+    """All characters are tested at once, because a store takes a second."""
     runs = Path(shutil.copytree(empty_store, tmp_path / "a?b a#b x%41y"))
     said: list[str] = []
     record = Record(MlflowConfig(), runs, said.append)

@@ -17,7 +17,7 @@ Table = tuple[int, ...]
 def draws(
     encoding: Encoding, name: str, vector: Table, count: int = 200, **more: object
 ) -> set[Table]:
-    """What a move makes of a table, where blame is spread evenly."""
+    """Return the results of a move on a table, with uniform blame."""
     moves = Moves(Space(encoding, [*ACTION_GROUPS, SCHEDULE]), Random(1))
     even = blame_of(encoding.signature, [], 1.0)
     context = Context(vector, **{"blame": even, "donors": [], **more})  # type: ignore[arg-type]
@@ -35,22 +35,20 @@ def changed(encoding: Encoding, before: Table, after: Table) -> list[str]:
 
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("start", ["occ", "ic3"])
-def test_every_move_makes_tables_of_the_space_and_comes_to_something(
-    encoding: Encoding, name: str, start: str
-) -> None:
+def test_every_move_makes_valid_changed_tables(encoding: Encoding, name: str, start: str) -> None:
     encoding = Encoding(encoding.signature, scheduled=True)
     before = seed(encoding, start)
     gains: list[Change] = [{0: 1, 1: 2}]
     found = draws(encoding, name, before, donors=[seed(encoding, "ic3")], gains=gains)
     for after in found:
         encoding.decode(after, "x")
-    # OCC's table publishes nowhere and has nothing to reset.
+    # OCC's table has no publication and nothing to reset.
     nothing_to_do = start == "occ" and name in ("shift_publication", "reset")
     assert (found == {before}) == nothing_to_do
 
 
 @pytest.mark.parametrize("name", MOVES)
-def test_no_move_leaves_what_the_actions_allow(encoding: Encoding, name: str) -> None:
+def test_moves_stay_within_the_actions(encoding: Encoding, name: str) -> None:
     space = Space(encoding, ["dirty_read", "backoff"])
     moves = Moves(space, Random(1))
     ic3 = seed(encoding, "ic3")
@@ -75,14 +73,14 @@ def test_the_waits_of_a_row_change_together_and_no_others(encoding: Encoding) ->
     )
 
 
-def test_a_pair_of_types_changes_alone(encoding: Encoding) -> None:
+def test_only_the_waits_of_a_pair_of_types_change(encoding: Encoding) -> None:
     before = seed(encoding, "ic3")
     for after in draws(encoding, "pair_waits", before):
         pairs = {(n.split(".")[0], n.split(".")[-1]) for n in changed(encoding, before, after)}
         assert len(pairs) <= 1
 
 
-def test_backoffs_of_all_types_keep_step(encoding: Encoding) -> None:
+def test_backoffs_of_all_types_change_together(encoding: Encoding) -> None:
     before = seed(encoding, "occ")
     for after in draws(encoding, "backoff_of_all", before):
         rows = {
@@ -96,7 +94,7 @@ def test_backoffs_of_all_types_keep_step(encoding: Encoding) -> None:
         assert len(rows) == 1
 
 
-def test_sharing_concerns_one_table(encoding: Encoding) -> None:
+def test_sharing_changes_accesses_of_one_table(encoding: Encoding) -> None:
     before = seed(encoding, "occ")
     tables = {
         f"{kind.name}.{access.name}": access.table for kind, access in encoding.signature.rows()
@@ -109,7 +107,7 @@ def test_sharing_concerns_one_table(encoding: Encoding) -> None:
     assert several
 
 
-def test_a_publication_point_takes_its_waits_along(encoding: Encoding) -> None:
+def test_a_publication_point_moves_with_its_waits(encoding: Encoding) -> None:
     occ = list(seed(encoding, "occ"))
     width, types = encoding.row_width, len(encoding.signature.types)
     occ[4 * width + types + 2] = 1  # validates after the state 4 …
@@ -125,7 +123,7 @@ def test_a_publication_point_takes_its_waits_along(encoding: Encoding) -> None:
     assert moved == 10
 
 
-def test_a_type_that_publishes_once_does_so_mostly_at_its_end(encoding: Encoding) -> None:
+def test_a_single_publication_is_mostly_at_the_end(encoding: Encoding) -> None:
     signature, ic3 = encoding.signature, seed(encoding, "ic3")
     width, types = encoding.row_width, len(signature.types)
     ends = 0
@@ -140,7 +138,7 @@ def test_a_type_that_publishes_once_does_so_mostly_at_its_end(encoding: Encoding
     assert ends == 3
 
 
-def test_moves_strike_where_the_blame_is(encoding: Encoding) -> None:
+def test_moves_change_blamed_states(encoding: Encoding) -> None:
     states = [0.0] * encoding.signature.state_count
     states[12] = 1.0
     blame = Blame(tuple(states), (0.0, 1.0, 0.0), 0.5)
@@ -155,7 +153,7 @@ def test_moves_strike_where_the_blame_is(encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize(("longer", "sign"), [(1.0, 1), (0.0, -1)])
-def test_the_backoff_goes_where_the_time_is_lost(
+def test_the_backoff_changes_where_time_is_lost(
     encoding: Encoding, longer: float, sign: int
 ) -> None:
     even = blame_of(encoding.signature, [], 1.0)
@@ -170,8 +168,8 @@ def test_the_backoff_goes_where_the_time_is_lost(
 
 
 @pytest.mark.parametrize(("longer", "sign"), [(1.0, 1), (0.0, -1)])
-def test_the_factors_of_a_single_type_go_there_too(longer: float, sign: int) -> None:
-    """A step at a time; longer is what an abort multiplies by more, or a commit divides by less."""
+def test_the_factors_of_a_single_type_change_where_time_is_lost(longer: float, sign: int) -> None:
+    """Factors change by a step; a larger factor of aborts or a smaller of commits waits longer."""
     access = Access(0, "update", "ROWS", "update")
     encoding = Encoding(Signature("one", (TransactionType("only", (access,)),)))
     even = blame_of(encoding.signature, [], 1.0)
@@ -185,7 +183,7 @@ def test_the_factors_of_a_single_type_go_there_too(longer: float, sign: int) -> 
     assert ways - {(0,) * 6} == expected
 
 
-def test_a_gain_is_merged_whole(encoding: Encoding) -> None:
+def test_a_gain_is_merged_completely(encoding: Encoding) -> None:
     before = seed(encoding, "occ")
     (after,) = draws(encoding, "merge", before, gains=[{0: 2, 7: 1}])
     assert {i: v for i, v in enumerate(after) if v != before[i]} == {0: 2, 7: 1}
@@ -201,14 +199,14 @@ def test_a_gain_is_merged_whole(encoding: Encoding) -> None:
         (["schedule"], {"schedule"}),
     ],
 )
-def test_moves_are_those_of_cells_that_have_a_choice(
+def test_moves_change_only_cells_with_a_choice(
     encoding: Encoding, actions: list[str], expected: set[str]
 ) -> None:
     space = Space(Encoding(encoding.signature, scheduled=True), actions)
     assert set(Moves(space, Random(1)).names) == {*expected, "merge"}
 
 
-def test_the_schedule_moves_only_where_it_is_searched_for(encoding: Encoding) -> None:
+def test_the_schedule_changes_only_if_it_is_searched(encoding: Encoding) -> None:
     scheduled = Encoding(encoding.signature, scheduled=True)
     known = {
         space: Moves(Space(of, actions), Random(1)).names

@@ -17,7 +17,7 @@ VECTORS = st.tuples(*(st.integers(0, size - 1) for size in ENCODING.nvec))
 
 
 @given(VECTORS, st.floats(0, 1), st.floats(0, 100), st.integers(0, 2**32))
-def test_a_mutation_is_a_table_and_near(
+def test_a_mutation_is_a_valid_nearby_table(
     vector: tuple[int, ...], probability: float, distance: float, seed: int
 ) -> None:
     child = list(vector)
@@ -43,7 +43,7 @@ def test_probability_zero_changes_nothing_and_one_flips_every_binary_cell(
 
 
 def test_integers_clip_and_never_wrap() -> None:
-    """From the lowest value, half of all moves end there again; wrapped ones would be high."""
+    """From the lowest value, half of all moves stay there; wrapped values would be high."""
     lowest = [0] * ENCODING.size
     counts: dict[int, int] = {}
     index = next(i for i, cell in enumerate(ENCODING.cells) if cell.kind == "wait")
@@ -56,7 +56,7 @@ def test_integers_clip_and_never_wrap() -> None:
 
 
 @pytest.mark.parametrize("probability", [0.02, 0.3])
-def test_the_probability_is_of_each_cell(probability: float) -> None:
+def test_the_probability_applies_to_each_cell(probability: float) -> None:
     binary = [i for i, cell in enumerate(ENCODING.cells) if cell.binary and cell.mutable]
     flips = 0
     for seed in range(400):
@@ -74,7 +74,7 @@ def test_rows_are_states_then_backoffs() -> None:
 
 
 @given(VECTORS, VECTORS, st.integers(0, 2**32))
-def test_crossover_keeps_rows_whole(
+def test_crossover_does_not_split_rows(
     one: tuple[int, ...], other: tuple[int, ...], seed: int
 ) -> None:
     first, second = list(one), list(other)

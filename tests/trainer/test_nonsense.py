@@ -1,4 +1,4 @@
-"""Command lines that make no sense: each ends soon, with one message that names what is wrong."""
+"""Invalid command lines end soon, with one message that names the mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainer.command.main import heddle
 
 HUGE = "9" * 400
 SECONDS_MAX = 120.0
-"""Generous: nothing is measured, but machines may be busy."""
+"""A generous limit: nothing is measured, but machines may be busy."""
 
 NUMBERS = {
     "train": [
@@ -40,7 +40,7 @@ NUMBERS = {
 """Settings that are numbers, by command."""
 
 NO_NUMBERS = ["-1", "nan", "inf", HUGE, "", "abc", "[]", "{a:1}", "0x", "${nope}"]
-"""What none of them can be."""
+"""Values that are invalid for all of them."""
 
 WORDS: dict[str, list[str]] = {
     "train": [
@@ -128,7 +128,7 @@ WORDS: dict[str, list[str]] = {
         "seconds=1e300",
     ],
 }
-"""Settings that can't be so, by command."""
+"""Invalid settings, by command."""
 
 OTHERS = [
     *(["none"], ["--none"], ["policy", "none"], ["policy", "show"]),
@@ -162,7 +162,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refusal(*arguments: str) -> str:
-    """What the command says; it must be one message, soon, and leave nothing behind."""
+    """Return the command's output, which must be one message, soon, without new files."""
     before, began = set(Path().rglob("*")), time.monotonic()
     done = CliRunner().invoke(heddle, arguments)
     words = f"heddle {' '.join(arguments)[-100:]}\n{done.output}"
@@ -171,7 +171,7 @@ def refusal(*arguments: str) -> str:
     assert time.monotonic() - began < SECONDS_MAX, words
     lines = [line for line in done.output.splitlines() if line.strip()]
     told = next(number for number, line in enumerate(lines) if line.lower().startswith("error"))
-    # Below an unknown key stands the list of those there are.
+    # An unknown key is followed by the list of known keys.
     assert len(lines) - told <= 3 or "Settings, with the values they have now:" in lines, words
     assert len(lines[told]) < 1000, words
     assert set(Path().rglob("*")) == before, words
@@ -191,12 +191,12 @@ SMALL = {
     "machine compare": ["machine.cores=1", "random=1", "mutated=1"],
     "machine calibrate": ["rounds=1", "seconds=0.001"],
 }
-"""So that what is not refused is not long either."""
+"""Settings that shorten runs which are not refused."""
 
 
 @pytest.mark.parametrize("command", NUMBERS)
-def test_a_number_that_is_none_is_named(command: str) -> None:
-    """Every setting with one of the values, every value with some of the settings."""
+def test_an_invalid_number_is_reported(command: str) -> None:
+    """Every setting is tested with one value, and every value with some settings."""
     for number, key in enumerate(NUMBERS[command]):
         value = NO_NUMBERS[number % len(NO_NUMBERS)]
         assert key.rpartition(".")[2] in refusal(
@@ -205,7 +205,7 @@ def test_a_number_that_is_none_is_named(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", WORDS)
-def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
+def test_an_invalid_setting_is_reported(command: str) -> None:
     for text in WORDS[command]:
         said = refusal(*command.split(), *SMALL[command], text)
         key, _, value = text.encode(errors="backslashreplace").decode().partition("=")
@@ -214,12 +214,12 @@ def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
         assert not any(words) or any(word and word in said for word in words), said
 
 
-def test_other_command_lines_that_make_no_sense() -> None:
+def test_other_invalid_command_lines() -> None:
     for arguments in OTHERS:
         refusal(*arguments)
 
 
-def test_in_a_sweep_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_of_a_sweep_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["heddle"])
     for text in ("runs_dir=dangling", "seed=${nope}"):
         refusal("train", "-m", *QUICK, text)

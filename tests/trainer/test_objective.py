@@ -22,31 +22,31 @@ SCORES = st.lists(st.floats(0.01, 100.0), min_size=2, max_size=5)
 
 
 @given(st.floats(0.0, 100.0), st.floats(0.0, 1.0))
-def test_one_scenario_is_itself_to_the_bit(score: float, error: float) -> None:
+def test_the_fitness_of_one_scenario_is_its_score(score: float, error: float) -> None:
     for objective in OBJECTIVES.values():
         assert objective.fitness([score]) == score
         assert objective.error([score], [error]) == error
 
 
 @given(SCORES)
-def test_what_they_come_to(scores: list[float]) -> None:
+def test_objectives_are_the_geometric_mean_and_the_minimum(scores: list[float]) -> None:
     logs = sum(map(math.log, scores)) / len(scores)
     assert MEAN.fitness(scores) == pytest.approx(math.exp(logs))
     assert WORST.fitness(scores) == min(scores)
 
 
 @given(SCORES, st.data())
-def test_the_unit_of_a_scenario_decides_nothing_under_the_mean(
+def test_the_unit_of_a_scenario_does_not_matter_under_the_mean(
     scores: list[float], data: st.DataObject
 ) -> None:
-    """By whatever the scores of a scenario are divided, it is one factor for all tables."""
+    """A different unit of a scenario multiplies the fitness of all tables by one factor."""
     units = data.draw(st.lists(st.floats(0.1, 10.0), min_size=len(scores), max_size=len(scores)))
     factor = MEAN.fitness([1.0 / unit for unit in units])
     in_units = [score / unit for score, unit in zip(scores, units, strict=True)]
     assert MEAN.fitness(in_units) == pytest.approx(MEAN.fitness(scores) * factor)
 
 
-def test_under_the_worst_case_the_unit_decides() -> None:
+def test_the_unit_of_a_scenario_matters_under_the_worst_case() -> None:
     one, other = [2.0, 1.0], [1.5, 1.5]
     assert WORST.fitness(one) < WORST.fitness(other)
     assert WORST.fitness([one[0] / 4, one[1]]) > WORST.fitness([other[0] / 4, other[1]])
@@ -61,18 +61,18 @@ def test_slopes_are_the_derivatives(scores: list[float], at: int) -> None:
     assert MEAN.slopes(scores)[at] == pytest.approx(found, rel=1e-3)
 
 
-def test_a_scenario_in_which_nothing_commits_spoils_all() -> None:
+def test_a_scenario_without_commits_makes_the_fitness_0() -> None:
     for objective in OBJECTIVES.values():
         assert objective.fitness([3.0, 0.0]) == 0.0
         assert math.isfinite(objective.error([3.0, 0.0], [0.1, 0.1]))
 
 
-def test_an_objective_that_does_not_exist_is_refused() -> None:
+def test_an_unknown_objective_is_refused() -> None:
     with pytest.raises(ValueError, match="there are mean, worst"):
         check_objective("best")
 
 
-def test_samples_sum_up_over_scenarios() -> None:
+def test_samples_combine_scenarios() -> None:
     for objective, fitness in ((MEAN, math.sqrt(2.0)), (WORST, 1.0)):
         samples = Samples(2, objective)
         samples.add(A, [Evaluation([2.0] * 3), Evaluation([1.0] * 3)])
@@ -82,7 +82,7 @@ def test_samples_sum_up_over_scenarios() -> None:
         assert (measured.slices, samples.slices(A)) == (3, 3)
 
 
-def test_noise_is_that_of_the_scenarios_the_fitness_hangs_on() -> None:
+def test_the_error_comes_from_the_scenarios_that_determine_the_fitness() -> None:
     loud, quiet = [1.9, 2.0, 2.1], [1.0, 1.0, 1.0]
     for objective, error in (
         (WORST, 0.0),
@@ -93,7 +93,7 @@ def test_noise_is_that_of_the_scenarios_the_fitness_hangs_on() -> None:
         assert samples.measured([A])[0].error == pytest.approx(error)
 
 
-def test_a_failure_in_one_scenario_is_one() -> None:
+def test_a_failure_in_one_scenario_is_a_failure() -> None:
     samples = Samples(2)
     samples.add(A, [Evaluation([5.0]), Evaluation(error="stuck")])
     samples.add(B, [Evaluation([0.5]), Evaluation([0.5])])
@@ -105,7 +105,7 @@ def test_a_failure_in_one_scenario_is_one() -> None:
 def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
     fake_engine: object, encoding: Encoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If one scenario's reference is good and the other's bad, the worst case is in the first."""
+    """The worst case is in the scenario with the better reference."""
     monkeypatch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {"1": 1.0, "4": 64.0})
     specs = [
         MachineSpec({"name": "tpcc", "warehouses": w}, 2, 1, 1 << 30, engine_module=MODULE)
@@ -121,11 +121,11 @@ def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
         return verdict.order[0]
 
     assert chosen(8.0, 8.0) == 1
-    assert chosen(1.0, 1.0) == 0  # at four warehouses that reference is easily beaten
+    assert chosen(1.0, 1.0) == 0  # at four warehouses the reference is poor
     assert chosen(64.0, 64.0) == 2
 
 
-def test_a_finalist_that_fails_in_one_scenario_leaves(encoding: Encoding) -> None:
+def test_a_finalist_that_fails_in_one_scenario_is_dropped(encoding: Encoding) -> None:
     def rounds(broken: bool) -> RunRound:
         def run_round(subjects, seconds, **how):  # type: ignore[no-untyped-def]
             for at, subject in enumerate(subjects):

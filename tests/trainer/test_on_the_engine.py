@@ -1,4 +1,4 @@
-"""Integration: the commands on the compiled engine, as people run them, with tiny budgets."""
+"""Integration: the commands on the compiled engine, with tiny budgets."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ VIRTUAL = [
     "run.seconds=0.004",
     "run.warmup=0.001",
 ]
-"""On virtual cores a second is a minute of ours."""
+"""A second on virtual cores takes about a minute of real time."""
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    """The command in a process of its own, which hears Ctrl-C.
+    """Start the command in its own process, which receives Ctrl-C.
 
-    Also where these tests do not: a shell without job control has what it runs in the background
-    ignore it, and children inherit that.
+    A shell without job control makes background processes ignore Ctrl-C, and children inherit
+    that.
     """
     return subprocess.Popen(
         [sys.executable, "-m", "trainer.command.main", *arguments],
@@ -102,7 +102,7 @@ def test_train_from_nothing_to_a_policy(tmp_path: Path, workload: str) -> None:
 
 
 def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> None:
-    # Real cores may be another's for a while.
+    # Other programs may use the real cores for a while.
     more = ["validation.seconds=0.15", "check.enabled=false"]
     code, output = finish(start("train", *TINY, *VIRTUAL, *more, cwd=tmp_path))
     assert code == 0, output
@@ -118,7 +118,7 @@ def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> 
     assert provenance["scores"].keys() == provenance["scores_on_threads"].keys()
 
 
-# Three trainings: on the stand-in for the engine `test_robust.py` runs them in every suite.
+# Three trainings; `test_robust.py` runs them on the stand-in engine in every suite.
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("workload", "setting", "values"),
@@ -167,20 +167,20 @@ def test_one_table_for_two_workloads_on_virtual_cores(
 
 
 def trace_of(folder: Path) -> list[object]:
-    """What a search did, without the times."""
+    """Return the history of a search, without times."""
     state = Checkpoint.load(folder)
     fitness = [(one.best, one.median, one.scores) for one in state.history]
     return [state.tuned_us, state.search, state.samples, fitness]
 
 
-# On virtual cores the run is in a process of its own, and its seconds are not those of the clock.
+# On virtual cores the run has its own process, and its seconds are not those of the clock.
 @pytest.mark.parametrize("machine", [["machine=threads"], ["machine=virtual", "machine.cores=8"]])
-def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(
+def test_ctrl_c_ends_a_long_run_soon_and_keeps_its_results(
     tmp_path: Path, machine: list[str]
 ) -> None:
     lengths = ["run.seconds=1000", "run.warmup=0.01", "run.repeats=1"]
     written = tmp_path / "out.json"
-    # Processor time after which a run measures; a slow machine needs more of it to prepare memory.
+    # Processor time after which a run measures; a slow machine takes longer to prepare memory.
     for prepared_s in (2.0, 8.0, 32.0):
         arguments = [*machine, "policy=silo", *lengths, "output=out.json"]
         process = start("evaluate", *arguments, cwd=tmp_path)
@@ -203,7 +203,7 @@ def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(
 
 
 def _wait_until_it_measures(process: subprocess.Popen[str], prepared_s: float) -> None:
-    """Until it says that it compares, and has used so many seconds of a core since."""
+    """Wait for the output "compare", then until the process has used `prepared_s` of a core."""
     assert process.stdout is not None
     assert any("compare" in line for line in process.stdout)
     end = cpu_seconds(process.pid) + prepared_s

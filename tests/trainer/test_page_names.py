@@ -7,7 +7,7 @@ from jinja2 import Environment
 from trainer.report.page import _without_controls
 
 
-def test_a_page_obeys_no_name() -> None:
+def test_names_are_not_interpreted_in_a_page() -> None:
     environment = Environment(autoescape=True, finalize=_without_controls)
     page = environment.from_string("{{ name }}|{{ drawn | safe }}|{{ number }}").render(
         name="<b>&\x1b[2J\x00\nnext", drawn="<svg>\n</svg>", number=3

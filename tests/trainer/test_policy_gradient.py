@@ -26,27 +26,27 @@ def step(search: PolicyGradient, worth: Callable[[Candidate], float]) -> list[Ca
 
 
 def share_of(encoding: Encoding, vector: list[int], samples: list[Candidate]) -> float:
-    """The share of the samples' cells with a choice that hold what the table holds."""
+    """Return the share of cells with a choice in which samples equal the table."""
     open_cells = [index for index, mutable in enumerate(encoding.mask) if mutable]
     agreed = sum(one.vector[cell] == vector[cell] for one in samples for cell in open_cells)
     return agreed / (len(samples) * len(open_cells))
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_it_starts_from_the_seed_with_the_probability_asked_for(
+def test_sampling_starts_from_the_seed_with_the_given_probability(
     encoding: Encoding, confidence: float
 ) -> None:
     seed = encoding.encode(build_seed("ic3", encoding.signature))
     likely, *samples = make(encoding, proposals=60, confidence=confidence).ask(60)
     assert likely == Candidate(tuple(seed), "most probable")
     assert share_of(encoding, seed, samples) == pytest.approx(confidence, abs=0.02)
-    # The others share the rest: what is not the seed's is anything that the cell may hold.
+    # The other probability is spread over all values of the cell.
     wide = max(range(encoding.size), key=lambda cell: encoding.nvec[cell])
     held = Counter(one.vector[wide] for one in make(encoding, proposals=600).ask(600))
     assert len(held) == encoding.nvec[wide]
 
 
-def test_without_confidence_it_starts_from_nothing(encoding: Encoding) -> None:
+def test_without_confidence_sampling_starts_uniformly(encoding: Encoding) -> None:
     seed = encoding.encode(build_seed("ic3", encoding.signature))
     _, *samples = make(encoding, confidence=0.0).ask(40)
     even = [1 / size for size in encoding.nvec if size > 1]
@@ -54,7 +54,7 @@ def test_without_confidence_it_starts_from_nothing(encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("baseline", ["batch", "moving"])
-def test_cells_come_to_hold_what_is_rewarded(encoding: Encoding, baseline: str) -> None:
+def test_cells_converge_to_rewarded_values(encoding: Encoding, baseline: str) -> None:
     worth = separable(encoding, 7)
     search = make(encoding, baseline=baseline, learning_rate=0.2)
     first = [worth(candidate) for candidate in step(search, worth)]
@@ -65,7 +65,7 @@ def test_cells_come_to_hold_what_is_rewarded(encoding: Encoding, baseline: str) 
 
 
 def test_entropy_keeps_cells_undecided(encoding: Encoding) -> None:
-    """Without any difference of reward nothing moves; with noise only, entropy does."""
+    """Equal rewards change nothing; under noise, entropy keeps the distribution wide."""
     seed = encoding.encode(build_seed("ic3", encoding.signature))
     still = make(encoding)
     before = still.state_dict()["logits"]
@@ -80,16 +80,16 @@ def test_entropy_keeps_cells_undecided(encoding: Encoding) -> None:
     assert shares[1.0] < shares[0.0] - 0.1
 
 
-def test_a_table_drawn_twice_is_measured_once_and_the_rest_is_charged(encoding: Encoding) -> None:
+def test_a_table_drawn_twice_is_measured_once_but_counts_twice(encoding: Encoding) -> None:
     search = make(encoding, actions=["early_validation"], confidence=0.999)
     asked = [step(search, lambda candidate: float(sum(candidate.vector))) for _ in range(3)]
     for candidates in asked:
         assert len({candidate.vector for candidate in candidates}) == len(candidates) < 40
     again = {c.vector for c in asked[0]} & {c.vector for c in asked[1]}
-    assert again  # what an earlier batch had is proposed again, so it counts as evaluations again
+    assert again  # tables of an earlier batch are proposed again and count again
 
 
-def test_what_fails_becomes_rarer(encoding: Encoding) -> None:
+def test_failing_tables_become_rarer(encoding: Encoding) -> None:
     cell = next(i for i, one in enumerate(encoding.cells) if one.kind == "early_validation")
     search = make(encoding, confidence=0.5, learning_rate=0.3)
     for _ in range(15):
@@ -116,7 +116,7 @@ def test_a_setting_out_of_range_is_named(
         make(encoding, **changed)
 
 
-def test_the_device_is_one_there_is(encoding: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_must_exist(encoding: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -125,7 +125,7 @@ def test_the_device_is_one_there_is(encoding: Encoding, monkeypatch: pytest.Monk
         make(encoding, device="cuda")
 
 
-def test_without_pytorch_it_says_how_to_get_it(
+def test_a_missing_pytorch_is_reported_with_a_remedy(
     encoding: Encoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)

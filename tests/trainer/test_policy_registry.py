@@ -39,7 +39,7 @@ MODEL = "orders"
 def runs(
     fake_engine: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """`runs` in the working directory, with an empty store."""
+    """Create `runs` in the working directory, with an empty store."""
     monkeypatch.chdir(tmp_path)
     for name in ("MLFLOW_REGISTRY_URI", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
@@ -57,7 +57,7 @@ def document(tpcc: Signature, seed: int = 1, **provenance: Any) -> PolicyDocumen
 
 
 def registered(client: Any, policy: PolicyDocument, model: str = MODEL) -> str:
-    """Register it as a training does; its version."""
+    """Register a policy as a training does; returns its version."""
     found = client.get_experiment_by_name("e")
     place = Path("runs/mlartifacts").resolve().as_uri()
     experiment = found.experiment_id if found else client.create_experiment("e", place)
@@ -125,8 +125,8 @@ def test_a_version_stays_when_its_alias_moves(client: Any, runs: Path, tpcc: Sig
     assert later.by_version(typed) == f"{MODEL}/2"
     assert later.by_version(held) == held
     assert later.text(held) == to_json(document(tpcc, 1))
-    with pytest.raises(RegistryError, match="no alias nobody"):
-        later.by_version(f"{MODEL}@nobody")
+    with pytest.raises(RegistryError, match="no alias unknown"):
+        later.by_version(f"{MODEL}@unknown")
 
 
 def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> None:
@@ -135,8 +135,8 @@ def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> Non
     assert aliases(client) == {CHAMPION: 1, CANDIDATE: 2}
 
 
-def test_what_one_run_learned_is_registered_once(client: Any, tpcc: Signature) -> None:
-    """A resumed run writes its file anew: the date is another, and so may the scores be."""
+def test_the_policy_of_a_run_is_registered_once(client: Any, tpcc: Signature) -> None:
+    """A resumed run rewrites its file, with another date and possibly other scores."""
     first = document(tpcc, run="a", date="2026-03-01T09:00:00+00:00", scores={"silo": 1.5})
     again = document(tpcc, run="a", date="2026-03-02T09:00:00+00:00", scores={"silo": 1.4})
     assert registered(client, first) == registered(client, again) == "1"
@@ -164,7 +164,7 @@ def test_a_baseline_of_the_registry_is_recorded(runs: Path, client: Any, tpcc: S
 
 
 @pytest.mark.parametrize("by", ["runs_dir", "environment"])
-def test_what_is_printed_promotes_in_the_store_of_the_run(
+def test_the_printed_command_promotes_in_the_store_of_the_run(
     runs: Path, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     where, model = [], "my orders"
@@ -183,14 +183,14 @@ def test_what_is_printed_promotes_in_the_store_of_the_run(
     assert int(dict(store.connect().get_registered_model(model).aliases)[CHAMPION]) == 2
 
 
-def test_a_champion_that_was_taken_away_is_not_replaced(client: Any, tpcc: Signature) -> None:
+def test_a_removed_champion_is_not_replaced(client: Any, tpcc: Signature) -> None:
     registered(client, document(tpcc))
     client.delete_registered_model_alias(MODEL, CHAMPION)
     assert registered(client, document(tpcc, seed=2)) == "2"
     assert aliases(client) == {CANDIDATE: 2}
 
 
-def test_tags_say_what_a_policy_is(tpcc: Signature) -> None:
+def test_tags_describe_a_policy(tpcc: Signature) -> None:
     tags = tags_of(
         document(
             tpcc,
@@ -215,17 +215,17 @@ def test_tags_say_what_a_policy_is(tpcc: Signature) -> None:
     assert set(tags_of(odd)) == {DIGEST, POLICY, SIGNATURE}
 
 
-def test_a_training_goes_on_where_it_cannot_register(
+def test_a_training_continues_if_registration_fails(
     runs: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*arguments: Any, **named: Any) -> Any:
-        raise OSError("no room")
+        raise OSError("no space")
 
     monkeypatch.setattr(type(client), "create_model_version", refused)
     done = heddle_("train", *TRAIN, f"registered_model={MODEL}")
     assert done.exit_code == 0
     said = " ".join(done.stderr.split())
-    assert f"could not register the policy as a version of {MODEL} (no room)" in said
+    assert f"could not register the policy as a version of {MODEL} (no space)" in said
     assert "model:" not in done.stdout
 
 
@@ -239,13 +239,13 @@ def test_a_training_goes_on_where_it_cannot_register(
         ("registered_model=", "must not be empty"),
     ],
 )
-def test_a_name_that_could_not_be_typed_later_is_refused(runs: Path, typed: str, told: str) -> None:
+def test_a_name_that_cannot_be_typed_is_refused(runs: Path, typed: str, told: str) -> None:
     done = heddle_("train", *TRAIN, typed)
     assert done.exit_code == 2
     assert told in done.output
 
 
-def test_a_model_takes_a_record(runs: Path) -> None:
+def test_a_registered_model_needs_a_record(runs: Path) -> None:
     done = heddle_("train", *TRAIN, "mlflow.enabled=false", f"registered_model={MODEL}")
     assert done.exit_code == 2
     assert "leave out mlflow.enabled=false" in done.output
@@ -278,7 +278,7 @@ NOT_THERE = {
 }
 
 
-def test_what_is_not_there_is_said(client: Any, tpcc: Signature) -> None:
+def test_missing_versions_are_reported(client: Any, tpcc: Signature) -> None:
     registered(client, document(tpcc))
     for name, told in NOT_THERE.items():
         done = heddle_("policy", "export", f"registry:{name}", "out.json")
@@ -295,7 +295,7 @@ def test_what_is_not_there_is_said(client: Any, tpcc: Signature) -> None:
     assert "has no version 7" in done.output
 
 
-def test_a_store_that_is_not_there_is_not_made(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_store_is_not_created(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(runs)
     done = heddle_("policy", "export", "registry:orders@champion", "out.json")
     assert done.exit_code == 2
@@ -309,7 +309,7 @@ def test_a_store_that_is_not_there_is_not_made(runs: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100], ids=["empty", "other"])
-def test_a_file_that_is_no_store_is_told_of_and_left_as_it_is(runs: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_store_is_reported_and_unchanged(runs: Path, content: bytes) -> None:
     other = runs / "other.db"
     other.write_bytes(content)
     done = heddle_("policy", "promote", "registry:orders@candidate", "--uri", f"sqlite:///{other}")
@@ -327,7 +327,7 @@ def test_a_store_that_does_not_answer(runs: Path) -> None:
         assert len(done.output.splitlines()) == 1
 
 
-def test_another_store_is_named(
+def test_a_different_store_is_named(
     client: Any, tpcc: Signature, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered(client, document(tpcc))
@@ -350,7 +350,7 @@ def test_only_the_registry_is_exported(runs: Path) -> None:
         assert "is not in the registry" in done.output
 
 
-def test_a_file_that_changed_or_went_is_told(client: Any, tpcc: Signature, runs: Path) -> None:
+def test_a_changed_or_missing_file_is_reported(client: Any, tpcc: Signature, runs: Path) -> None:
     registered(client, document(tpcc))
     (file,) = runs.rglob("registered/*.json")
     kept = file.read_text()

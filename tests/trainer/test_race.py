@@ -19,7 +19,7 @@ def in_process(**changed: object) -> EvaluationConfig:
 SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30)
 
 
-def test_the_promising_get_more_rungs(fake_engine: ModuleType, encoding: Encoding) -> None:
+def test_promising_candidates_get_more_rungs(fake_engine: ModuleType, encoding: Encoding) -> None:
     config = in_process(rungs=[1, 2, 4], keep=0.5)
     backend = build_backend(config, SPEC)
     candidates = warm_start(encoding, [4.0])
@@ -37,7 +37,7 @@ def test_the_promising_get_more_rungs(fake_engine: ModuleType, encoding: Encodin
     assert best.fitness == pytest.approx(1.2)
 
 
-def test_a_race_with_noise_keeps_the_best_in(
+def test_a_race_with_noise_keeps_the_best(
     fake_engine: ModuleType, encoding: Encoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "NOISE", 0.03)
@@ -50,7 +50,7 @@ def test_a_race_with_noise_keeps_the_best_in(
 
 
 @pytest.mark.parametrize("changed", [{"rungs": []}, {"rungs": [0]}, {"keep": 0.0}])
-def test_what_is_no_race_is_refused(changed: dict[str, object]) -> None:
+def test_invalid_races_are_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="evaluation"):
         check_race(in_process(**changed))
 

@@ -29,7 +29,7 @@ def test_tables_are_drawn_uniformly_and_never_twice(encoding: Encoding) -> None:
             assert values.count(value) / 800 == pytest.approx(1 / size, abs=0.08)
 
 
-def test_a_share_may_be_near_the_seeds(encoding: Encoding) -> None:
+def test_a_share_of_tables_can_be_near_the_seeds(encoding: Encoding) -> None:
     found = asked(encoding, 10, near=0.25, redrawn=0.02)
     near = [candidate for candidate in found if candidate.origin != "random"]
     assert len(near) / len(found) == pytest.approx(0.25, abs=0.08)

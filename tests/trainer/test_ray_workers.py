@@ -1,4 +1,4 @@
-"""The workers of a Ray pool on a stand-in for Ray: what is lost, and which workers remain."""
+"""The workers of a Ray pool, on a stand-in for Ray: lost calls and remaining workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trainer.evaluation.ray_workers import Lost, Workers
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machines are probed whenever nothing happens, and late actors are not waited for."""
+    """Probe machines whenever the pool is idle, and do not wait for late actors."""
     monkeypatch.setattr(ray_nodes, "PROBE_EVERY_S", 0.0)
     monkeypatch.setattr(ray_workers, "LATE_SECONDS", 0.01)
 
@@ -47,7 +47,7 @@ def where(actor: FakeActor) -> Any:
     return actor.ask(lambda name: name)
 
 
-def test_a_lost_machine_costs_its_own_calls_only_long_before_ray_notices(ray: FakeRay) -> None:
+def test_a_lost_machine_fails_only_its_own_calls_before_ray_notices(ray: FakeRay) -> None:
     pool, said = workers(ray)
     ray.before_wait = [lambda: None, ray.machines["two"].kill]
     assert dict(pool.run([where] * 6)) == dict.fromkeys(range(6), "one")
@@ -57,13 +57,13 @@ def test_a_lost_machine_costs_its_own_calls_only_long_before_ray_notices(ray: Fa
     assert "1 worker left" in said[0]
     ray.notice("two")
     assert dict(pool.run([where] * 3)) == dict.fromkeys(range(3), "one")
-    # Its worker stays asked for: where the machine joins again, it measures again.
+    # Its worker stays requested, so that it measures again if the machine joins again.
     ray.add("three", 1)
     assert {found for _, found in pool.run([where] * 6)} == {"one", "three"}
     assert (len(pool), len(said), pool.waited_s) == (2, 1, 0.0)
 
 
-def test_a_machine_that_ray_notices_first_is_nothing_against_its_calls(ray: FakeRay) -> None:
+def test_a_loss_that_ray_notices_first_does_not_count_against_calls(ray: FakeRay) -> None:
     pool, said = workers(ray)
 
     def lose() -> None:
@@ -75,7 +75,7 @@ def test_a_machine_that_ray_notices_first_is_nothing_against_its_calls(ray: Fake
     assert len(said) == 1
 
 
-def test_without_any_machine_it_waits_for_one_and_says_so(ray: FakeRay) -> None:
+def test_without_a_machine_the_pool_reports_that_it_waits(ray: FakeRay) -> None:
     with closing(FakeRay(here=0, two=1)) as ray:
         pool, said = workers(ray, 1)
         ray.before_wait = [
@@ -93,7 +93,7 @@ def test_without_any_machine_it_waits_for_one_and_says_so(ray: FakeRay) -> None:
 
 
 @pytest.mark.parametrize("lost", ["own machine", "head"])
-def test_without_ray_itself_the_run_ends_with_a_sentence(ray: FakeRay, lost: str) -> None:
+def test_a_lost_ray_runtime_ends_the_run_with_one_sentence(ray: FakeRay, lost: str) -> None:
     pool, _ = workers(ray)
     machine = ray.head if lost == "head" else ray.machines["one"]
     ray.before_wait = [lambda: None, machine.kill, *[lambda: None] * 9]
@@ -101,7 +101,7 @@ def test_without_ray_itself_the_run_ends_with_a_sentence(ray: FakeRay, lost: str
         list(pool.run([where] * 9999))
 
 
-def test_a_call_that_ends_its_worker_twice_is_lost_and_no_other(ray: FakeRay) -> None:
+def test_only_a_call_that_ends_its_worker_twice_is_lost(ray: FakeRay) -> None:
     pool, said = workers(ray)
 
     def dies(actor: FakeActor) -> Any:
@@ -115,7 +115,7 @@ def test_a_call_that_ends_its_worker_twice_is_lost_and_no_other(ray: FakeRay) ->
     assert said == []
 
 
-def test_a_worker_that_memory_ended_is_not_started_again_while_others_go_on(ray: FakeRay) -> None:
+def test_a_worker_ended_by_memory_is_not_restarted_while_others_continue(ray: FakeRay) -> None:
     pool, said = workers(ray)
     left = [1]
 
@@ -136,8 +136,8 @@ def test_a_worker_that_memory_ended_is_not_started_again_while_others_go_on(ray:
         list(pool.run([greedy]))
 
 
-def test_a_loop_that_is_left_keeps_no_worker_from_later_calls(ray: FakeRay) -> None:
-    """Calls that it left under way do not stand before those of the next one."""
+def test_an_abandoned_loop_does_not_block_workers(ray: FakeRay) -> None:
+    """Its unfinished calls do not delay those of the next loop."""
     pool, _ = workers(ray)
 
     def explodes(actor: FakeActor) -> Any:
@@ -145,18 +145,18 @@ def test_a_loop_that_is_left_keeps_no_worker_from_later_calls(ray: FakeRay) -> N
 
     with pytest.raises(IndexError):
         list(pool.run([explodes] * 2))
-    ray.machines["two"].kill()  # with the other call, which nobody waits for
+    ray.machines["two"].kill()  # with the other call, whose result is not awaited
     assert dict(pool.run([where] * 3)) == dict.fromkeys(range(3), "one")
 
 
-def test_what_a_call_of_a_loop_that_was_left_raises_concerns_no_later_call(ray: FakeRay) -> None:
+def test_errors_of_an_abandoned_loop_do_not_affect_later_calls(ray: FakeRay) -> None:
     pool, _ = workers(ray)
 
     def explodes(actor: FakeActor) -> Any:
         return actor.ask(lambda name: [][1])
 
     with pytest.raises(IndexError):
-        list(pool.run([explodes] * 2))  # one of them raises; the other is under way
+        list(pool.run([explodes] * 2))  # one of them raises; the other is still running
     assert set(dict(pool.run([where] * 3))) == {0, 1, 2}
 
 
@@ -173,7 +173,7 @@ def test_an_actor_that_dies_before_it_is_ready_is_started_again(ray: FakeRay) ->
     assert len(ray.actors) == 2
 
 
-def test_a_worker_that_cannot_be_built_says_why(ray: FakeRay) -> None:
+def test_a_worker_that_cannot_be_created_reports_the_cause(ray: FakeRay) -> None:
     def broken() -> FakeActor:
         actor = FakeActor(ray)
         ray.actors.append(actor)
@@ -187,8 +187,8 @@ def test_a_worker_that_cannot_be_built_says_why(ray: FakeRay) -> None:
         Workers(made, broken, 1, lambda text: None)
 
 
-def test_a_machine_that_joins_later_and_cannot_measure_is_left_out(ray: FakeRay) -> None:
-    """At the start it is refused, so that it can be corrected; later the run continues."""
+def test_an_unusable_machine_that_joins_later_is_left_out(ray: FakeRay) -> None:
+    """At the start such a machine ends the run, to be corrected; later the run continues."""
 
     def check(identities: Any) -> None:
         if any(one.node == "three" for one in identities):
@@ -208,8 +208,8 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def test_a_round_on_real_cores_is_begun_again_where_its_machine_is_lost(ray: FakeRay) -> None:
-    """What is compared is measured on one machine."""
+def test_a_round_on_real_cores_restarts_if_its_machine_is_lost(ray: FakeRay) -> None:
+    """All subjects of a comparison must be measured on one machine."""
     with closing(FakeRay(here=0, two=1, three=1)) as ray:
         pool = RayPool.__new__(RayPool)
         pool._workers, _ = workers(ray)
@@ -234,7 +234,7 @@ REAL = MachineSpec({"name": "tpcc"}, None, 1, 1 << 30)
 VIRTUAL = MachineSpec({"name": "tpcc"}, 8, 1, 1 << 30, {"kind": "virtual"})
 
 
-def test_unlike_machines_are_refused_or_told_of() -> None:
+def test_different_machines_are_refused_or_reported() -> None:
     def of(**changed: Any) -> Identity:
         return Identity(**{**vars(OWN), "node": "n", "host": "far", **changed})
 
@@ -250,7 +250,7 @@ def test_unlike_machines_are_refused_or_told_of() -> None:
     assert "far has bbbbbbbbbbbb" in notice
 
 
-def test_what_ray_prints_goes_into_the_log(
+def test_output_of_ray_goes_to_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(LOG, "path", None)
@@ -261,7 +261,7 @@ def test_what_ray_prints_goes_into_the_log(
     monkeypatch.setattr(of_ray, "propagate", of_ray.propagate)
     assert take_output(ray)
     batch = {"lines": ["a raylet's dump,", "of two lines \ud800"], "pid": "raylet", "is_err": False}
-    connection.print_to_stdstream(batch, ignore_prefix=False)  # no run has named its file yet
+    connection.print_to_stdstream(batch, ignore_prefix=False)  # no run has set the file yet
     assert LOG.words == ""
     LOG.path = tmp_path / "ray.log"
     connection.print_to_stdstream(batch, ignore_prefix=False)
@@ -277,12 +277,12 @@ def test_what_ray_prints_goes_into_the_log(
     ]
     assert str(LOG.path) in LOG.words
     LOG.path = tmp_path / "removed" / "ray.log"
-    of_ray.error("nobody reads this")
+    of_ray.error("a lost line")
     assert capfd.readouterr() == ("", "")
     assert not take_output(SimpleNamespace())  # type: ignore[arg-type]  # another version of Ray
 
 
-def test_a_second_request_to_end_does_not_cut_the_end_short() -> None:
+def test_signals_do_not_interrupt_the_shutdown() -> None:
     came: list[int] = []
     before = {
         one: signal.signal(one, lambda number, frame: came.append(number))

@@ -22,7 +22,7 @@ RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 
 @pytest.fixture(scope="module")
 def store(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store that tests share."""
+    """Return the folder of a store that tests share."""
     return Path(shutil.copytree(empty_store, tmp_path_factory.mktemp("shared") / "store"))
 
 
@@ -33,13 +33,13 @@ def begun(store: Path, said: list[str], run_id: str | None = None) -> Record:
 
 
 def kept(record: Record) -> Any:
-    """The run as the store has it."""
+    """Return the run in the store."""
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=record.uri).get_run(str(record.run_id))
 
 
-def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_is_recorded_and_its_record_resumed(tmp_path: Path) -> None:
     said: list[str] = []
     config = MlflowConfig(experiment="tests")
     record = Record(config, tmp_path, said.append)
@@ -117,8 +117,8 @@ def test_a_record_opens_in_the_view_with_the_runs_and_can_be_found(store: Path) 
     assert (record.how_to_open or "").endswith(f"/{record.run_id}?workflowType=machine_learning")
 
 
-def test_files_are_kept_with_a_run_that_goes_on(store: Path, tmp_path: Path) -> None:
-    """Such as a sweep's, which a contest may look at before it is over."""
+def test_files_are_attached_to_a_running_record(store: Path, tmp_path: Path) -> None:
+    """A contest may read a sweep's record before the sweep is finished."""
     said: list[str] = []
     running = Record(MlflowConfig(), store, said.append)
     running.start("a sweep", {}, None)
@@ -142,8 +142,8 @@ def test_files_are_kept_with_a_run_that_goes_on(store: Path, tmp_path: Path) -> 
     assert "could not keep what was written" in said[0]
 
 
-def test_figures_have_names_that_mlflow_takes(store: Path) -> None:
-    """A baseline is a path, or a version in the registry, or has a schedule."""
+def test_figures_have_names_that_mlflow_accepts(store: Path) -> None:
+    """The name of a baseline can be a path, a version in the registry, or have a schedule."""
     said: list[str] = []
     record = begun(store, said)
     names = [
@@ -169,7 +169,7 @@ def test_figures_have_names_that_mlflow_takes(store: Path) -> None:
     }
 
 
-def test_a_figure_that_mlflow_refuses_is_left_out_alone(
+def test_only_figures_refused_by_mlflow_are_left_out(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlflow import MlflowClient
@@ -193,7 +193,7 @@ def test_a_figure_that_mlflow_refuses_is_left_out_alone(
     assert kept(record).info.status == "FINISHED"
 
 
-def test_a_record_ends_also_where_mlflow_was_away(
+def test_a_record_ends_after_an_outage_of_mlflow(
     store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from mlflow import MlflowClient
@@ -223,8 +223,8 @@ def test_a_record_ends_also_where_mlflow_was_away(
     assert [file.path for file in files] == ["policy.json"]
 
 
-def test_a_run_that_the_store_lacks_is_begun_anew(store: Path) -> None:
-    """It is in another store, or somebody deleted it; neither is a run to be shown below."""
+def test_a_record_missing_from_the_store_is_created_again(store: Path) -> None:
+    """The record is in another store or was deleted; it is not a parent in the new store."""
     from mlflow import MlflowClient
 
     said: list[str] = []
@@ -243,7 +243,7 @@ def test_a_run_that_the_store_lacks_is_begun_anew(store: Path) -> None:
     assert said == []
 
 
-def test_a_finished_run_notes_its_new_record(
+def test_a_finished_run_saves_the_id_of_a_new_record(
     fake_engine: ModuleType, store: Path, tmp_path: Path
 ) -> None:
     config = settings(1, mlflow=MlflowConfig(uri=MlflowStore(None, store).uri))
@@ -258,7 +258,7 @@ def test_a_finished_run_notes_its_new_record(
     assert Checkpoint.load(tmp_path / "run").mlflow_run_id == noted
 
 
-def test_training_goes_on_without_mlflow(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_training_continues_without_mlflow(fake_engine: ModuleType, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         uri = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -278,7 +278,7 @@ def test_training_goes_on_without_mlflow(fake_engine: ModuleType, tmp_path: Path
     assert len(Checkpoint.load(tmp_path / "run").history) == 1
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_the_record_can_be_disabled(tmp_path: Path) -> None:
     record = Record(MlflowConfig(enabled=False), tmp_path, lambda text: None)
     record.start("a run", {}, None)
     record.generation(RECORD)
@@ -287,7 +287,7 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_never_answers_is_given_up(
+def test_an_unresponsive_server_is_abandoned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
@@ -305,7 +305,7 @@ def test_a_server_that_never_answers_is_given_up(
     assert "continues without" in said[0]
 
 
-def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said: list[str] = []
     started = time.monotonic()
@@ -319,9 +319,7 @@ def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
     assert "continues without" in said[0]
 
 
-def test_a_record_that_is_away_is_gone_on_with_later(
-    fake_engine: ModuleType, tmp_path: Path
-) -> None:
+def test_an_unavailable_record_is_kept_for_later(fake_engine: ModuleType, tmp_path: Path) -> None:
     train(settings(1), tmp_path / "run")
     state = Checkpoint.load(tmp_path / "run")
     state.mlflow_run_id = "of an earlier day"

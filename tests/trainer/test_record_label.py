@@ -1,4 +1,4 @@
-"""What a record is called, found by and shows, in MLflow."""
+"""The name, tags and notes of a record in MLflow."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def named(*typed: str) -> str:
             "tpcc experiment=quick search.seconds=9 cores=2 machine=virtual evolution seed=3 "
             f"{WHEN}",
         ),
-        # What changes no result tells no runs apart.
+        # Settings that change no result do not distinguish runs.
         (
             ["runs_dir=elsewhere", "mlflow.uri=x", "report.enabled=false", "registered_model=m"],
             f"tpcc evolution seed=3 {WHEN}",
         ),
     ],
 )
-def test_what_differs_comes_first(typed: list[str], name: str) -> None:
+def test_differences_come_first_in_a_name(typed: list[str], name: str) -> None:
     assert named(*typed) == name
 
 
-def test_a_name_that_is_too_long_keeps_its_time() -> None:
+def test_an_overlong_name_keeps_its_time() -> None:
     name = named(f"search.start=[{'x' * 300}]")
     assert len(name) == NAME_MAX
     assert name.endswith(f"xx {WHEN}")
 
 
-def test_a_run_of_a_sweep_is_called_by_its_values(tmp_path: Path) -> None:
+def test_a_run_of_a_sweep_is_named_by_its_values(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "001-tpcc-evolution-seed3")
     values = {"workload.warehouses": "4", "seed": "3"}
     typed = ["search.generations=5", "workload.warehouses=4", "seed=3"]

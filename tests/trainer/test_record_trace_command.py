@@ -1,4 +1,4 @@
-"""`heddle trace record` as people run it, on the engine and a small database."""
+"""`heddle trace record` from the command line, on the engine and a small database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def record(*words: str) -> Result:
     return heddle_trace("record", *SMALL, *words)
 
 
-def test_what_is_recorded_is_shown_and_replayed(
+def test_a_recorded_trace_is_shown_and_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -46,14 +46,14 @@ def test_what_is_recorded_is_shown_and_replayed(
     assert evaluated.exit_code == 0, evaluated.output
 
 
-def test_a_full_trace_says_why_it_is_short(tmp_path: Path) -> None:
+def test_a_full_trace_reports_why_it_is_short(tmp_path: Path) -> None:
     done = record(f"output={tmp_path / 'short'}", "seconds=60", "mib_max=1")
     assert done.exit_code == 0, done.output
     assert "less than seconds=60" in done.stdout
     assert "mib_max=1" in done.stdout
 
 
-def test_a_trace_is_replaced_only_if_that_is_said(tmp_path: Path) -> None:
+def test_a_trace_is_replaced_only_on_request(tmp_path: Path) -> None:
     output = f"output={tmp_path / 'trace'}"
     assert record(output, "seconds=0.01").exit_code == 0
     before = read_manifest(tmp_path / "trace")
@@ -79,7 +79,7 @@ def test_a_trace_is_replaced_only_if_that_is_said(tmp_path: Path) -> None:
         (["output=trace", "second=1"], "second"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_runs(
+def test_invalid_settings_are_refused_before_a_run(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

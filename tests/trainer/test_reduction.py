@@ -20,7 +20,7 @@ def make(encoding: Encoding, **changed: object) -> Reduction:
 
 
 def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
-    """The share of the cells outside the backoff that hold what the target has."""
+    """Return the share of cells, except the backoff, that equal the target."""
     cells = [index for index, cell in enumerate(encoding.cells) if cell.state is not None]
 
     def worth(candidate: Candidate) -> float:
@@ -30,7 +30,7 @@ def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
 
 
 def reduce(search: Reduction, worth: Callable[[Candidate], float]) -> list[list[Candidate]]:
-    """The first step alone."""
+    """Play the first step only."""
     asked = []
     while not search.reduced:
         candidates = search.ask(search.batch)
@@ -40,7 +40,7 @@ def reduce(search: Reduction, worth: Callable[[Candidate], float]) -> list[list[
 
 
 def removable(encoding: Encoding) -> list[Edge]:
-    """Edges whose loss changes the table."""
+    """Return the edges whose removal changes the table."""
     ic3 = build_seed("ic3", encoding.signature)
     return [
         edge
@@ -50,12 +50,12 @@ def removable(encoding: Encoding) -> list[Edge]:
 
 
 def left_in(search: Reduction, encoding: Encoding) -> list[Edge]:
-    """The edges that it has not dropped."""
+    """Return the edges that the search has not dropped."""
     edges = conflict_edges(encoding.signature)
     return [edge for edge in edges if edge not in search.dropped]
 
 
-def test_it_begins_with_ic3_under_the_backoffs_there_are(encoding: Encoding) -> None:
+def test_reduction_begins_with_ic3_under_all_backoffs(encoding: Encoding) -> None:
     first = make(encoding).ask(40)
     ic3 = build_seed("ic3", encoding.signature)
     documents = [encoding.decode(candidate.vector, "x") for candidate in first]
@@ -63,7 +63,7 @@ def test_it_begins_with_ic3_under_the_backoffs_there_are(encoding: Encoding) -> 
     assert len({tuple(document.backoff.values()) for document in documents}) == len(first) > 2
 
 
-def test_it_drops_the_conflicts_whose_loss_gains(encoding: Encoding) -> None:
+def test_conflicts_whose_removal_gains_are_dropped(encoding: Encoding) -> None:
     wanted = frozenset(removable(encoding)[2:6:3])
     target = encoding.encode(ic3_without(encoding.signature, wanted))
     worth = near(encoding, target)
@@ -75,14 +75,14 @@ def test_it_drops_the_conflicts_whose_loss_gains(encoding: Encoding) -> None:
     assert found.origin.startswith("ic3 without ")
 
 
-def test_what_does_not_gain_stays(encoding: Encoding) -> None:
+def test_conflicts_whose_removal_does_not_gain_stay(encoding: Encoding) -> None:
     search = make(encoding)
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     reduce(search, near(encoding, ic3))
     assert ic3_without(encoding.signature, search.dropped).cc == encoding.decode(ic3, "x").cc
 
 
-def test_a_round_measures_every_table_without_an_edge_beside_that_with_all(
+def test_a_round_compares_every_removed_edge_with_the_whole_graph(
     encoding: Encoding,
 ) -> None:
     search = make(encoding, proposals=7)
@@ -108,7 +108,7 @@ def test_rounds_are_bounded(encoding: Encoding) -> None:
 def test_of_too_many_conflicts_those_of_one_table_are_dropped_together(
     encoding: Encoding,
 ) -> None:
-    """The micro-benchmark has 1895 of them: to leave each out by itself would take for ever."""
+    """The micro-benchmark has 1895 conflicts, too many to remove one by one."""
     accesses = encoding.signature.accesses
     edges = left_in(make(encoding), encoding)
     tables = {accesses[one].table for one, _ in edges}
@@ -122,7 +122,7 @@ def test_of_too_many_conflicts_those_of_one_table_are_dropped_together(
     assert any(origin.endswith(f" on {table}") for origin in asked.values())
 
 
-def test_few_conflicts_are_dropped_one_by_one_though_there_were_many(encoding: Encoding) -> None:
+def test_few_remaining_conflicts_are_dropped_one_by_one(encoding: Encoding) -> None:
     edges = left_in(make(encoding), encoding)
     search = make(encoding, edges=len(edges) - 1)
     occ = encoding.encode(build_seed("occ", encoding.signature))
@@ -149,8 +149,8 @@ def test_a_state_of_earlier_versions_is_read(encoding: Encoding) -> None:
     assert other.ask(7) == search.ask(7)
 
 
-def test_then_it_tunes_what_is_left_and_the_backoff(encoding: Encoding) -> None:
-    """Towards a hidden table that has IC3's cells with a third of them changed."""
+def test_remaining_cells_and_the_backoff_are_tuned_afterwards(encoding: Encoding) -> None:
+    """The target is a hidden table: IC3 with a third of its cells changed."""
     space, random = Space(encoding, ACTION_GROUPS), Random(2)
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     hidden = space.redraw(ic3, random.sample(space.open, len(space.open) // 3), random)
@@ -180,15 +180,15 @@ def test_the_graph_without_any_edge_is_occ(encoding: Encoding) -> None:
     assert none == build_seed("ic3", encoding.signature)
 
 
-def test_only_the_backoff_is_left_where_no_other_action_is_allowed(encoding: Encoding) -> None:
+def test_only_the_backoff_is_tuned_if_no_other_action_is_allowed(encoding: Encoding) -> None:
     asked = play(make(encoding, proposals=8, startup=8, actions=["backoff"]), lambda _: 1.0, 40)
     allowed = encoding.allowed(["backoff"])
     for candidate in (one for candidates in asked for one in candidates):
         assert all(v in values for v, values in zip(candidate.vector, allowed, strict=True))
 
 
-def test_with_nothing_left_to_tune_it_goes_on_with_all_that_is_open(encoding: Encoding) -> None:
-    """Every conflict dropped, and the backoff not among the actions."""
+def test_without_remaining_cells_all_open_cells_are_tuned(encoding: Encoding) -> None:
+    """Every conflict is dropped, and the backoff is not among the actions."""
     dirty = encoding.allowed(["dirty_read"])
     free = [cell for cell, values in enumerate(dirty) if len(values) > 1]
 

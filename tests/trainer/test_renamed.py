@@ -1,4 +1,4 @@
-"""Files of earlier versions, in which settings and keys have other names."""
+"""Files of earlier versions, with former names of settings and keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def elsewhere(
 
 
 def old_run() -> RunFolder:
-    """A finished run for two scenarios, in the form of an earlier version."""
+    """Make a finished run for two scenarios, in the format of an earlier version."""
     done = run("train", *QUICK, MIX, RUNGS, "robust.objective=worst")
     assert done.exit_code == 0, done.output
     (path,) = Path("runs").glob("*seed*")
@@ -95,7 +95,7 @@ def test_a_policy_of_an_earlier_version_is_evaluated_and_knows_its_scenarios() -
     done = run("evaluate", f"policy={policy}", *place, *short, "workload.warehouses=1")
     assert done.exit_code == 0, done.output
     places = [*place, "workload.warehouses=1,2,4"]
-    done = run("transfer", f"policy=silo,{policy}", *places, "output=found")
+    done = run("evaluate", f"policy=silo,{policy}", *places, "output=found")
     assert done.exit_code == 0, done.output
     columns = json.loads(Path("found/transfer.json").read_text())["columns"]
     assert [bool(column["trained_here"]) for column in columns] == [True, False, True]
@@ -115,7 +115,7 @@ def test_a_run_of_an_earlier_version_is_resumed_in_its_folders() -> None:
     assert {MIX, RUNGS} <= set(json.loads(folder.overrides.read_text()))
 
 
-def test_a_run_of_a_version_whose_checkpoint_is_not_read_is_refused_in_a_sentence() -> None:
+def test_a_run_with_an_unsupported_checkpoint_is_refused_in_a_sentence() -> None:
     folder = old_run()
     (folder.path / FILE_NAME).write_text(json.dumps({"schema_version": 3}))
     done = run("train", f"resume={folder.path}")
@@ -134,7 +134,7 @@ def test_a_run_of_a_version_whose_checkpoint_is_not_read_is_refused_in_a_sentenc
         ("evaluation.looks=[1]", "evaluation.looks was renamed to evaluation.rungs; set eval"),
     ],
 )
-def test_an_old_name_that_is_typed_is_an_error_with_the_present_one(
+def test_an_old_name_on_the_command_line_is_an_error_with_the_new_name(
     typed: str, message: str
 ) -> None:
     for words in (["train", *QUICK, typed], ["train", "-m", *QUICK, typed, "seed=1,2"]):
@@ -144,7 +144,7 @@ def test_an_old_name_that_is_typed_is_an_error_with_the_present_one(
     assert not Path("runs").exists()
 
 
-def test_a_command_without_the_setting_names_no_other_one() -> None:
+def test_no_new_name_is_suggested_for_commands_without_the_setting() -> None:
     done = run("evaluate", "robust.members=[]")
     assert done.exit_code == 2
     assert "there is no setting robust.members" in done.output
@@ -162,7 +162,7 @@ def test_a_sweep_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert found.runs[0].overrides == [f"robust.scenarios={mix}", "seed=1"]
 
 
-def test_present_names_leave_everything_else_as_it_is() -> None:
+def test_other_settings_are_not_renamed() -> None:
     settings = {"robust": {"members": [], "objective": "mean"}, "evaluation": None, "seed": 1}
     found = with_present_names(settings)
     assert found == {**settings, "robust": {"scenarios": [], "objective": "mean"}}

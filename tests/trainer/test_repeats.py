@@ -32,7 +32,7 @@ def virtual(schedule: str = "clock") -> VirtualConfig:
         ("replay", MachineConfig("threads", 4), False),
     ],
 )
-def test_a_replay_on_virtual_cores_is_the_same_every_time(
+def test_a_replay_on_virtual_cores_is_repeatable(
     workload: str, machine: MachineConfig, same: bool
 ) -> None:
     assert same_every_time({"name": workload}, machine) == same
@@ -41,7 +41,7 @@ def test_a_replay_on_virtual_cores_is_the_same_every_time(
 @pytest.mark.parametrize(
     ("kind", "repeats"), [(TrainConfig, 5), (EvaluateConfig, 5), (NightlyConfig, 1)]
 )
-def test_only_comparisons_that_are_reseeded_keep_their_repeats(kind: Any, repeats: int) -> None:
+def test_only_reseeded_comparisons_keep_their_repeats(kind: Any, repeats: int) -> None:
     settings = kind(workload={"name": "replay"}, machine=virtual(), seed=1)
     settings.run, settings.tuning = RunConfig(repeats=5), TuningConfig(rounds=3)
     leave_out_repeats(settings)
@@ -69,7 +69,7 @@ def test_repeats_of_a_replay_are_on_machines_of_several_seeds(
     assert varied(untouched, {"name": "tpcc"}, virtual(), 1, 100) is untouched
 
 
-def test_each_round_closes_what_it_opened(evaluator: Evaluator) -> None:
+def test_each_round_closes_its_evaluators(evaluator: Evaluator) -> None:
     closed: list[Evaluator] = []
     monitored = evaluator
     monitored.close = lambda: closed.append(monitored)  # type: ignore[method-assign]

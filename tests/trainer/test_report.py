@@ -1,4 +1,4 @@
-"""`heddle report`: pages of runs, whole, unfinished, damaged and odd."""
+"""`heddle report`: pages of complete, unfinished, damaged and unusual runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
 class Shape(HTMLParser):
-    """The elements of a page that are still open, and what it would fetch."""
+    """Collects the open elements of a page, and the addresses that it would fetch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Shape(HTMLParser):
 
 
 def checked(path: Path) -> str:
-    """A page's text, once it is whole, small, and fetches nothing."""
+    """Return the text of a page; checks that it is complete, small, and fetches nothing."""
     text = path.read_text(encoding="utf-8")
     shape = Shape()
     shape.feed(text)
@@ -72,7 +72,7 @@ def checked(path: Path) -> str:
 
 
 def saved_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -> RunFolder:
-    """A training on the stand-in engine, with the files that the command keeps."""
+    """Train on the stand-in engine, and save the files of the command."""
     outcome = train(config, path)
     folder = RunFolder(path)
     (closing,) = outcome.closings
@@ -89,7 +89,7 @@ def saved_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that no test touches."""
+    """Return a run that tests only read."""
     path = tmp_path_factory.mktemp("trained") / "one"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "engine", stand_in)
@@ -101,7 +101,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(fake_engine: ModuleType, trained: Path, tmp_path: Path) -> RunFolder:
-    """A copy of it."""
+    """Return a copy of the run."""
     return RunFolder(Path(shutil.copytree(trained, tmp_path / "runs" / "one")))
 
 
@@ -116,7 +116,7 @@ def page_of(folder: RunFolder, *typed: str) -> str:
     return checked(folder.report)
 
 
-def test_a_page_has_everything(folder: RunFolder) -> None:
+def test_a_page_has_every_section(folder: RunFolder) -> None:
     text = page_of(folder)
     for heading in (
         "What was trained, and on what",
@@ -137,7 +137,7 @@ def test_a_page_has_everything(folder: RunFolder) -> None:
     assert f"<b>{best:.2f}×</b>" in text
 
 
-def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
+def test_the_compared_seed_can_be_chosen(folder: RunFolder) -> None:
     text = page_of(folder, "beside=two_phase_locking_star")
     assert "<h4>2PL*, for comparison</h4>" in text
     assert "cells do otherwise than in 2PL*</span>" in text
@@ -163,19 +163,19 @@ def test_several_runs_side_by_side(
     assert "Learning curves" in text
     assert "<th>seed</th>" in text
     assert "<th>search.generations</th>" in text
-    assert "<th>workload.warehouses</th>" not in text  # they share it
+    assert "<th>workload.warehouses</th>" not in text  # both runs share the line
     for one in (folder, other):
         assert f">{one.name}</a>" in text
 
 
-def test_the_output_is_where_it_was_asked_for(folder: RunFolder, tmp_path: Path) -> None:
+def test_the_output_is_at_the_requested_path(folder: RunFolder, tmp_path: Path) -> None:
     done = report(str(folder.path), f"output={tmp_path / 'page.html'}")
     assert done.exit_code == 0
     checked(tmp_path / "page.html")
     assert not folder.report.exists()
 
 
-def test_what_comes_from_files_is_text(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_content_of_files_is_escaped(fake_engine: ModuleType, tmp_path: Path) -> None:
     nasty = "<script>alert('$x$')</script>"
     folder = saved_run(tmp_path / "runs" / "a&b<i>", settings(2), [f"runs_dir={nasty}"])
     policy = load(folder.policy)
@@ -187,8 +187,8 @@ def test_what_comes_from_files_is_text(fake_engine: ModuleType, tmp_path: Path) 
     assert "a&amp;b&lt;i&gt;" in text
 
 
-def test_a_learned_schedule_is_told(folder: RunFolder) -> None:
-    """It may be all that was learned."""
+def test_a_learned_schedule_is_described(folder: RunFolder) -> None:
+    """The schedule can be the only learned part."""
     schedule = {"policy": "smf", "window": 16, "unscheduled": []}
     save(
         replace(build_seed("occ", load(folder.policy).signature), schedule=schedule), folder.policy
@@ -219,7 +219,7 @@ def test_a_run_without_its_comparison(folder: RunFolder) -> None:
     assert "Cell by cell" in text
 
 
-def test_a_run_that_was_ended_at_once(folder: RunFolder) -> None:
+def test_a_run_ended_at_once(folder: RunFolder) -> None:
     for path in (folder.comparison, folder.policy, folder.path / "checkpoint.json"):
         path.unlink()
     told = missing(folder)
@@ -227,19 +227,19 @@ def test_a_run_that_was_ended_at_once(folder: RunFolder) -> None:
     assert "the learning curve" in told
 
 
-def test_a_comparison_that_was_cut_short(folder: RunFolder) -> None:
+def test_an_interrupted_comparison(folder: RunFolder) -> None:
     document = json.loads(folder.comparison.read_text())
     folder.comparison.write_text(json.dumps({**document, "interrupted": True, "results": []}))
     assert "a part of the closing comparison" in missing(folder)
 
 
-def test_a_validation_that_was_not_made(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_a_missing_validation(fake_engine: ModuleType, tmp_path: Path) -> None:
     folder = saved_run(tmp_path / "runs" / "one", virtual_settings(2))
     folder.validation.unlink()
     assert "the comparison on real cores" in missing(folder)
 
 
-def test_a_checkpoint_of_another_version_costs_the_curve_only(folder: RunFolder) -> None:
+def test_a_checkpoint_of_another_version_omits_only_the_curve(folder: RunFolder) -> None:
     path = folder.path / "checkpoint.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "schema_version": OLD_SCHEMA_VERSION - 1}))
@@ -256,7 +256,7 @@ def test_a_checkpoint_of_another_version_costs_the_curve_only(folder: RunFolder)
         ("machine", "cores", "four", "&#39;four&#39; is no number of cores"),
     ],
 )
-def test_a_timeline_of_damaged_settings_is_left_out(
+def test_a_timeline_with_damaged_settings_is_left_out(
     fake_engine: ModuleType,
     tmp_path: Path,
     group: str | None,
@@ -275,7 +275,7 @@ def test_a_timeline_of_damaged_settings_is_left_out(
     assert f"the workload can&#39;t be run here: config.yaml: {told}" in text
 
 
-def test_a_run_that_goes_on_says_so(folder: RunFolder) -> None:
+def test_a_running_run_is_marked(folder: RunFolder) -> None:
     with held(folder.path):
         assert "running" in page_of(folder)
 
@@ -335,7 +335,7 @@ def test_a_damaged_file_is_named(
         (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
     ],
 )
-def test_a_mistake_is_explained(
+def test_mistakes_are_reported(
     folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -344,7 +344,7 @@ def test_a_mistake_is_explained(
     assert told in done.output
 
 
-def test_numbers_beside_a_figure_are_not_shortened() -> None:
+def test_numbers_next_to_a_figure_are_not_shortened() -> None:
     with style():
         from matplotlib.figure import Figure
 
@@ -356,7 +356,7 @@ def test_numbers_beside_a_figure_are_not_shortened() -> None:
 
 
 def test_a_run_on_real_cores_has_no_timeline(folder: RunFolder) -> None:
-    """Virtual cores would show other conflicts than the run had."""
+    """A timeline on virtual cores would show other conflicts than the run's."""
     done = CliRunner().invoke(heddle, ["report", str(folder.path)])
     assert done.exit_code == 0, done.output
     text = checked(folder.report)
@@ -364,7 +364,7 @@ def test_a_run_on_real_cores_has_no_timeline(folder: RunFolder) -> None:
     assert "virtual time, µs" not in text
 
 
-def test_the_page_names_the_host_and_what_makes_its_figures_doubtful(folder: RunFolder) -> None:
+def test_the_page_has_the_host_and_doubts_about_figures(folder: RunFolder) -> None:
     kept = json.loads(folder.comparison.read_text())
     kept["host"] |= {"processor": "A Processor", "quota": 0.5, "clock": "tsc"}
     for row in kept["results"]:

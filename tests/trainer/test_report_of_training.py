@@ -38,7 +38,9 @@ def test_a_training_ends_with_its_page() -> None:
     assert f"page:    {page}" in done.output
     text = checked(page)
     assert "Against the baselines" in text
-    assert "<em>" not in text.partition("<section>")[0]  # it is finished, and says no less
+    assert (
+        "<em>" not in text.partition("<section>")[0]
+    )  # the run is finished, and the page does not say otherwise
     assert f"heddle report {only_run()}" in text
 
 
@@ -57,7 +59,7 @@ def test_commands_for_a_folder_that_looks_like_an_option_can_be_pasted() -> None
     assert f"{again} output=again.html" in text
 
 
-def test_no_page_where_none_is_wanted() -> None:
+def test_no_page_is_written_if_disabled() -> None:
     done = run("train", *SMALL, "report.enabled=false")
     assert done.exit_code == 0
     assert not (only_run() / "report.html").exists()
@@ -71,7 +73,7 @@ def test_no_page_where_none_is_wanted() -> None:
         (KeyboardInterrupt(), 130, "interrupted before the page was made; make it with: heddle"),
     ],
 )
-def test_a_page_that_fails_costs_no_more(
+def test_a_failing_page_does_not_affect_the_run(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, words: str
 ) -> None:
     def failing(*arguments: Any) -> str:
@@ -102,10 +104,10 @@ def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> 
         rates = {one["policy"]: [r["throughput"] for r in one["repeats"]] for one in results}
         ratios = [a / b for a, b in zip(rates["learned"], rates["silo"], strict=True)]
         scores.append(sum(ratios) / 2)
-    # Runs 1 and 3 are those of one warehouse; of two repeats the median is the mean.
+    # Runs 1 and 3 have one warehouse; the median of two repeats is their mean.
     assert f"<b>{(scores[0] + scores[2]) / 2:.3f}</b>" in text
 
-    # A damaged run and one that is not there cost their own rows alone.
+    # A damaged run and a missing one affect only their own rows.
     (folders[0] / "checkpoint.json").write_text("{")
     sweep = Sweep.load(SWEEP)
     sweep.extend({"seed": ["3"]})

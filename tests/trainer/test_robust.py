@@ -52,7 +52,7 @@ QUICK = [
 
 @pytest.fixture
 def opposed(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """What suits one warehouse does not suit four."""
+    """Make the best tables for one and four warehouses opposites."""
     monkeypatch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {"1": 1.0, "4": 64.0})
     return fake_engine
 
@@ -76,13 +76,13 @@ def score(outcome: Any, name: str = "silo_tuned") -> list[float]:
 
 
 def trace(folder: Path) -> list[Any]:
-    """What a run did, without the times, which differ from run to run."""
+    """Return the history of a run without times, which differ between runs."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.scores) for r in state.history]
     return [state.tuned_us, state.search, state.samples, history]
 
 
-def test_the_worst_case_is_better_than_that_of_tables_for_one(
+def test_the_worst_case_is_better_than_with_tables_for_one_scenario(
     opposed: ModuleType, tmp_path: Path
 ) -> None:
     both = train_both(robust(12), tmp_path / "both")
@@ -117,14 +117,14 @@ def test_each_scenario_has_its_own_reference_and_samples(
         assert len(one["ratios"]) == len(four["ratios"])
         assert one["last"]["workload"]["warehouses"] == "1"
         assert four["last"]["workload"]["warehouses"] == "4"
-        # Four warehouses are four times as fast, for the reference too: no merit of the table's.
+        # Four warehouses are four times as fast for the reference, too, so that ratios are equal.
         assert max(four["ratios"]) < 1.5
     for record in state.history:
         assert record.best == pytest.approx(min(record.scores))
 
 
 @pytest.mark.parametrize("objective", ["mean", "worst"])
-def test_a_resumed_run_does_what_an_undisturbed_one_does(
+def test_a_resumed_run_equals_an_undisturbed_one(
     opposed: ModuleType, tmp_path: Path, objective: str
 ) -> None:
     train_both(robust(4, objective), tmp_path / "straight")
@@ -153,7 +153,7 @@ def test_ctrl_c_in_the_second_sweep_keeps_the_first(
     assert trace(tmp_path / "cut") == trace(tmp_path / "straight")
 
 
-def test_a_candidate_costs_an_evaluation_in_each_scenario(
+def test_a_candidate_counts_an_evaluation_for_each_scenario(
     opposed: ModuleType, tmp_path: Path
 ) -> None:
     search = EvolutionConfig(name="evolution", generations=None, evaluations=97)
@@ -170,7 +170,7 @@ def test_every_best_is_checked_in_each_scenario(opposed: ModuleType, tmp_path: P
     assert sorted(checked) == sorted((key, number) for key in keys for number in "14")
 
 
-def test_what_fails_the_check_in_one_scenario_is_refused(
+def test_a_table_that_fails_the_check_in_one_scenario_is_refused(
     opposed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def publishes_at_four(trial: Trial) -> bool:
@@ -187,7 +187,7 @@ def test_what_fails_the_check_in_one_scenario_is_refused(
     assert all(row.write_visibility != "PUBLIC" for row in table.cc)
 
 
-def test_the_policy_says_what_it_was_trained_for(opposed: ModuleType, tmp_path: Path) -> None:
+def test_the_policy_records_its_scenarios(opposed: ModuleType, tmp_path: Path) -> None:
     outcome = train_both(robust(3), tmp_path / "run")
     document = load(tmp_path / "run" / "policy.json")
     known = document.provenance
@@ -241,7 +241,7 @@ def composed(*typed: str) -> list[Any]:
     return compose_scenarios(compose_settings("train", list(typed), TrainConfig), typed)
 
 
-def test_scenarios_are_every_combination_of_what_is_listed(fake_engine: ModuleType) -> None:
+def test_scenarios_are_all_combinations_of_listed_values(fake_engine: ModuleType) -> None:
     found = composed(
         "machine=virtual",
         "robust.scenarios=[{workload.warehouses:[1,4],machine.cores:[16,48]},{case:tpcc_16}]",
@@ -258,7 +258,7 @@ def test_scenarios_are_every_combination_of_what_is_listed(fake_engine: ModuleTy
     assert [one.name for one in found][-2:] == ["4-warehouses_4_cores_48", "5-tpcc_16"]
 
 
-def test_scenarios_may_differ_in_what_the_virtual_cores_cost(fake_engine: ModuleType) -> None:
+def test_scenarios_can_differ_in_costs_of_virtual_cores(fake_engine: ModuleType) -> None:
     found = composed("machine=virtual", "robust.scenarios=[{machine/costs:[paper,server_128]}]")
     assert [one.label for one in found] == ["costs paper", "costs server_128"]
     assert (
@@ -267,12 +267,12 @@ def test_scenarios_may_differ_in_what_the_virtual_cores_cost(fake_engine: Module
     )
 
 
-def test_a_value_is_typed_as_it_is_written(fake_engine: ModuleType) -> None:
+def test_values_in_scenarios_can_be_quoted(fake_engine: ModuleType) -> None:
     found = composed("workload=replay", r"robust.scenarios=[{workload.trace:'a \'b\' c'}]")
     assert found[0].workload["trace"] == "a 'b' c"
 
 
-def test_without_scenarios_the_workload_that_is_set_is_the_only_one(
+def test_without_scenarios_the_set_workload_is_the_only_one(
     fake_engine: ModuleType,
 ) -> None:
     (found,) = composed("workload.warehouses=2")
@@ -297,7 +297,7 @@ def test_without_scenarios_the_workload_that_is_set_is_the_only_one(
         (f"[{{workload.warehouses:{list(range(1, 100))}}}]", "makes 99 scenarios; there may be 64"),
     ],
 )
-def test_scenarios_that_cannot_be_are_refused(
+def test_invalid_scenarios_are_refused(
     fake_engine: ModuleType, scenarios: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -328,7 +328,7 @@ def trained(*more: str) -> Path:
     return folder
 
 
-def test_the_command_keeps_a_folder_a_scenario(elsewhere: ModuleType) -> None:
+def test_the_command_keeps_a_folder_for_each_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
     for number, warehouses in ((1, "1"), (2, "4")):
         own = folder / f"scenario-{number}"
@@ -339,7 +339,7 @@ def test_the_command_keeps_a_folder_a_scenario(elsewhere: ModuleType) -> None:
     assert not (folder / "comparison.json").exists()
 
 
-def test_a_mix_of_one_is_a_training_for_it(elsewhere: ModuleType) -> None:
+def test_a_single_scenario_is_an_ordinary_training(elsewhere: ModuleType) -> None:
     done = run(
         "train", *QUICK, "robust.scenarios=[{workload.warehouses:4}]", "workload.warehouses=1"
     )
@@ -354,7 +354,7 @@ def test_a_mix_of_one_is_a_training_for_it(elsewhere: ModuleType) -> None:
     assert trace(only_run()) == trace(before)
 
 
-def test_it_resumes_with_the_same_scenarios_only(elsewhere: ModuleType) -> None:
+def test_a_run_resumes_only_with_the_same_scenarios(elsewhere: ModuleType) -> None:
     folder = trained()
     done = run("train", f"resume={folder}", "search.generations=3")
     assert done.exit_code == 0, done.output
@@ -389,7 +389,7 @@ def test_scenarios_of_different_signatures_are_refused_by_name(
         (["search.evaluations=1"], "search.evaluations=1: must be at least 2"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_measured(
+def test_mistakes_are_reported_before_measuring(
     elsewhere: ModuleType, words: Sequence[str], message: str
 ) -> None:
     done = run("train", *QUICK, MIX, *words)
@@ -398,7 +398,7 @@ def test_mistakes_are_told_before_anything_is_measured(
     assert not Path("runs").exists()
 
 
-def test_a_sweep_tells_of_a_bad_scenario_before_the_first_run(elsewhere: ModuleType) -> None:
+def test_a_sweep_reports_a_bad_scenario_before_the_first_run(elsewhere: ModuleType) -> None:
     mixes = "robust.scenarios=[{workload.warehouses:1}],[{workload.warehouses:x}]"
     done = run("train", "-m", *QUICK, mixes)
     assert done.exit_code == 2
@@ -435,7 +435,7 @@ def test_transfer_marks_every_scenario_as_home(elsewhere: ModuleType) -> None:
     assert homes_of == [True, False, True]
 
 
-def test_the_library_asks_where_it_is_measured(elsewhere: ModuleType) -> None:
+def test_adding_to_the_library_asks_for_a_scenario(elsewhere: ModuleType) -> None:
     done = run("policy", "add", str(trained()), "--folder", "shelf")
     assert done.exit_code == 2
     assert "'robust.scenarios=[]' workload.warehouses=4" in done.output

@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def trace(folder: Path) -> list[Any]:
-    """What a run did, without the times, which differ from run to run."""
+    """Return the history of a run without times, which differ between runs."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.median) for r in state.history]
     return [state.tuned_us, state.search, state.samples, history]
 
 
-def test_training_improves_and_leaves_its_files(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_training_improves_and_writes_its_files(fake_engine: ModuleType, tmp_path: Path) -> None:
     outcome = train(settings(25), tmp_path / "run")
     history = Checkpoint.load(tmp_path / "run").history
     assert [record.generation for record in history] == list(range(1, 26))
@@ -62,10 +62,10 @@ def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_resumed_run_of_any_search_does_what_an_undisturbed_one_does(
+def test_a_resumed_run_of_any_search_equals_an_undisturbed_one(
     fake_engine: ModuleType, tmp_path: Path, name: str
 ) -> None:
-    """On virtual cores, race and all."""
+    """The runs use virtual cores and a race."""
     for folder, stops in (("straight", [4]), ("stopped", [1, 2, 4])):
         for generations in stops:
             search = SEARCHES[name].config(name=name, generations=generations, **small(name))
@@ -73,10 +73,10 @@ def test_a_resumed_run_of_any_search_does_what_an_undisturbed_one_does(
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
-def test_what_the_search_goes_on_from_keeps_its_samples(
+def test_parents_of_the_search_keep_their_samples(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many rank higher: of a search for schedules too, half of the elites may not."""
+    """Samples are kept even for parents that rank low, as half of the elites of schedules do."""
     monkeypatch.setattr("trainer.run.REMEMBERED", 1)
     search = SEARCHES["guided"].config(name="guided", generations=8)
     train(settings(None, search=search), tmp_path / "run")
@@ -88,7 +88,7 @@ def test_what_the_search_goes_on_from_keeps_its_samples(
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
-def test_a_resumed_run_does_what_an_undisturbed_one_does(
+def test_a_resumed_run_equals_an_undisturbed_one(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: float
 ) -> None:
     monkeypatch.setattr(fake_engine, "NOISE", noise)
@@ -100,7 +100,7 @@ def test_a_resumed_run_does_what_an_undisturbed_one_does(
 
 
 @pytest.mark.parametrize("slices", [1, 30, 100, 150])
-def test_ctrl_c_at_any_moment_loses_at_most_the_generation_in_flight(
+def test_ctrl_c_loses_at_most_the_current_generation(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slices: int
 ) -> None:
     train(settings(3), tmp_path / "straight")
@@ -120,7 +120,7 @@ def test_ctrl_c_at_any_moment_loses_at_most_the_generation_in_flight(
     assert trace(tmp_path / "cut") == trace(tmp_path / "straight")
 
 
-def test_kill_9_loses_at_most_the_generation_in_flight(
+def test_sigkill_loses_at_most_the_current_generation(
     fake_engine: ModuleType, tmp_path: Path
 ) -> None:
     train(settings(4), tmp_path / "straight")
@@ -145,7 +145,7 @@ def test_kill_9_loses_at_most_the_generation_in_flight(
         assert trace(folder) == trace(tmp_path / "straight")
 
 
-def test_a_budget_of_seconds_counts_those_before_the_resume(
+def test_a_budget_of_seconds_includes_time_before_the_resume(
     fake_engine: ModuleType, tmp_path: Path
 ) -> None:
     train(settings(2), tmp_path / "run")
@@ -168,7 +168,7 @@ def test_different_seeds_search_differently(fake_engine: ModuleType, tmp_path: P
     assert trace(tmp_path / "1")[1] != trace(tmp_path / "2")[1]
 
 
-def test_a_reference_that_fails_ends_the_run_and_keeps_its_checkpoint(
+def test_a_failing_reference_ends_the_run_and_keeps_its_checkpoint(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(settings(1), tmp_path / "run")
@@ -182,10 +182,10 @@ def test_a_reference_that_fails_ends_the_run_and_keeps_its_checkpoint(
     assert len(Checkpoint.load(tmp_path / "run").history) == 1
 
 
-def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
+def test_a_search_on_virtual_cores_is_validated_on_real_cores(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Only real cores are noisy, so that the two comparisons differ.
+    # Only real cores have noise, so that the two comparisons differ.
     monkeypatch.setattr(fake_engine, "NOISE", 0.03)
     outcome = train(virtual_settings(2), tmp_path / "run")
     (closing,) = outcome.closings
@@ -216,7 +216,7 @@ def test_both_comparisons_run_the_same_policy(fake_engine: ModuleType, tmp_path:
         assert (compared["cc"], compared["backoff"]) == (saved["cc"], saved["backoff"])
 
 
-def test_each_machine_has_the_constant_that_suits_it(
+def test_each_machine_has_its_own_tuned_constant(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
@@ -229,7 +229,7 @@ def test_each_machine_has_the_constant_that_suits_it(
 @pytest.mark.parametrize(
     "config", [settings(1), virtual_settings(1, validation=ValidationConfig(enabled=False))]
 )
-def test_without_a_search_on_virtual_cores_or_when_it_is_off_there_is_no_validation(
+def test_validation_needs_a_search_on_virtual_cores_and_can_be_disabled(
     fake_engine: ModuleType, tmp_path: Path, config: TrainConfig
 ) -> None:
     outcome = train(config, tmp_path / "run")
@@ -277,7 +277,7 @@ def test_ctrl_c_in_the_validation_keeps_the_comparison(
     assert ("scores_on_threads" in provenance) == bool(compared)
 
 
-def test_violations_of_both_machines_are_told(fake_engine: ModuleType, tmp_path: Path) -> None:
+def test_violations_of_both_machines_are_reported(fake_engine: ModuleType, tmp_path: Path) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     outcome = train(virtual_settings(1), tmp_path / "run")
     (closing,) = outcome.closings
@@ -296,7 +296,7 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
 def _interrupt(
     engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, policy: str, runs: int
 ) -> None:
-    """Ctrl-C comes in that run (1 is the first) of a table, "" for anything, on such a machine."""
+    """Interrupt a run, counted from 1, of a table ("" for any) on a kind of machine."""
     run, left = engine.Session.run, [runs]
 
     def interrupted(session: Any, options: Any, **named: Any) -> Any:
@@ -316,7 +316,7 @@ def _text(folder: Path) -> str:
     return text
 
 
-def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
+def test_a_seed_underrated_in_short_runs_can_be_the_champion(
     fake_engine: ModuleType, tmp_path: Path, tpcc: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed = build_seed("ic3", tpcc)
@@ -336,10 +336,10 @@ def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
     assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
 
 
-def test_the_incumbent_is_shown_with_its_samples_and_a_best_that_never_falls(
+def test_the_incumbent_is_shown_with_samples_and_a_best_that_never_decreases(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A generation of children may have none that is as good."""
+    """The best child of a generation may be worse."""
     monkeypatch.setattr(fake_engine, "NOISE", 0.02)
     search = SEARCHES["random"].config(name="random", generations=12)
     training = make_training(settings(None, search=search), tmp_path / "run")
@@ -357,10 +357,8 @@ def test_the_incumbent_is_shown_with_its_samples_and_a_best_that_never_falls(
     assert told in training._words()
 
 
-def test_a_budget_of_evaluations_is_kept_to_the_last_one(
-    fake_engine: ModuleType, tmp_path: Path
-) -> None:
-    """The last generation is the smaller for it; what was measured again counts again."""
+def test_a_budget_of_evaluations_is_exact(fake_engine: ModuleType, tmp_path: Path) -> None:
+    """The last generation is smaller; repeated measurements count again."""
     search = EvolutionConfig(name="evolution", generations=None, evaluations=97)
     train(settings(None, search=search), tmp_path / "run")
     history = Checkpoint.load(tmp_path / "run").history

@@ -27,7 +27,7 @@ from trainer.sweep_folder import Sweep, SweepRun
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs that no test touches: two, and one of a sweep."""
+    """Return runs that tests only read: two, and one of a sweep."""
     import sys
 
     from tests.trainer import fake_engine as stand_in
@@ -52,18 +52,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def runs(
     fake_engine: ModuleType, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A copy of them, in the working directory."""
+    """Copy the runs into the working directory."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(made, tmp_path / "runs")
     return Path("runs")
 
 
 def write_verdict(run: RunFolder) -> None:
-    """As `heddle train` does; the stand-in's comparison has none."""
+    """Write a verdict as `heddle train` does; the comparison of the stand-in has none."""
     verdict = read_run(run).scenarios[0].verdict
     assert verdict is not None
     document = json.loads(run.comparison.read_text())
-    # A single run has no interval, and the ratio of a verdict need not be a median.
+    # A single run has no interval, and the ratio of a verdict can differ from the median.
     document["verdict"] = replace(verdict, ratio=1.2345678).as_dict()
     run.comparison.write_text(json.dumps(document))
 
@@ -75,11 +75,11 @@ def listed(*typed: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_runs_and_those_of_sweeps_are_listed(runs: Path) -> None:
+def test_runs_and_runs_of_sweeps_are_listed(runs: Path) -> None:
     write_verdict(RunFolder(runs / "one"))
     found = {one["name"]: one for one in listed()}
     assert found.keys() == {"one", "two", "sweeps/mine/001-tpcc"}
-    for name in ("one", "two"):  # one of today, and one whose verdict is not written down
+    for name in ("one", "two"):  # one run of today, and one without a saved verdict
         page = read_run(RunFolder(runs / name)).best
         assert page is not None
         assert found[name]["baseline"] == page[0]
@@ -93,7 +93,7 @@ def test_runs_and_those_of_sweeps_are_listed(runs: Path) -> None:
     assert len(listed("-n", "1")) == 1
 
 
-def test_what_is_not_whole_is_listed_all_the_same(runs: Path) -> None:
+def test_incomplete_runs_are_listed(runs: Path) -> None:
     (runs / "one" / "comparison.json").unlink()
     (runs / "two" / "policy.json").write_text("{")
     with held(runs / "sweeps" / "mine" / "001-tpcc"):
@@ -107,7 +107,7 @@ def test_what_is_not_whole_is_listed_all_the_same(runs: Path) -> None:
     assert run("runs", "list").output == "no runs in runs\n"
 
 
-def test_runs_are_compared_by_what_they_came_to_and_what_differs(runs: Path) -> None:
+def test_runs_are_compared_by_results_and_differences(runs: Path) -> None:
     done = run("runs", "compare", "one", "two", "--format", "json")
     assert done.exit_code == 0, done.output
     one, two = json.loads(done.stdout)
@@ -127,7 +127,7 @@ def test_runs_are_compared_by_what_they_came_to_and_what_differs(runs: Path) -> 
     assert (done.exit_code, "nothing: no such run" in done.output) == (2, True)
 
 
-def test_tags_are_given_taken_and_listed_by(runs: Path) -> None:
+def test_tags_are_added_removed_and_filtered_by(runs: Path) -> None:
     assert run("runs", "tag", "one", "two", "kept", "ticket=42").exit_code == 0
     done = run("runs", "tag", "one", "--untag", "kept", "note=a=b")
     assert "runs/one: ticket=42, note=a=b" in done.output
@@ -139,7 +139,7 @@ def test_tags_are_given_taken_and_listed_by(runs: Path) -> None:
         assert (done.exit_code, done.output.startswith("error: ")) == (2, True), done.output
 
 
-def test_a_run_is_removed_and_only_it(runs: Path) -> None:
+def test_only_the_named_run_is_removed(runs: Path) -> None:
     from click.testing import CliRunner
 
     from trainer.command.main import heddle
@@ -155,13 +155,13 @@ def test_a_run_is_removed_and_only_it(runs: Path) -> None:
     assert done.exit_code == 1
     assert "another process is working here" in done.output
     assert ((runs / "one").exists(), (runs / "two").exists()) == (True, False)
-    (runs / ".removed-old").mkdir()  # a removal that was cut short
+    (runs / ".removed-old").mkdir()  # an interrupted removal
     assert run("runs", "remove", "--yes", "sweeps/mine/001-tpcc", "one").exit_code == 0
     assert sorted(path.name for path in runs.iterdir()) == ["link", "notes", "sweeps"]
 
 
-def test_the_record_follows(runs: Path, empty_store: Path) -> None:
-    """Tags are in it, it is deleted with the run; one that holds a registered policy stays."""
+def test_the_record_is_tagged_and_deleted_with_the_run(runs: Path, empty_store: Path) -> None:
+    """The record has the tags and is deleted with the run, unless it has a registered policy."""
     shutil.copytree(empty_store, runs, dirs_exist_ok=True)
     client = MlflowStore(None, runs).connect()
     ids = {}

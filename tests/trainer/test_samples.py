@@ -13,7 +13,7 @@ from trainer.search import Candidate
 A, B, C = (Candidate((number,), f"seed {number}") for number in range(3))
 
 
-def test_samples_add_up_over_generations() -> None:
+def test_samples_accumulate_over_generations() -> None:
     samples = Samples()
     samples.add(A, [Evaluation(ratios=[1.0, 1.2])])
     samples.add(A, [Evaluation(ratios=[1.1])])
@@ -28,7 +28,7 @@ def test_a_disturbed_slice_is_left_out() -> None:
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=1, max_size=30))
-def test_the_trimmed_mean_lies_between(values: list[float]) -> None:
+def test_the_trimmed_mean_is_within_the_samples(values: list[float]) -> None:
     assert min(values) - 1e-9 <= trimmed_mean(values) <= max(values) + 1e-9
 
 
@@ -42,14 +42,14 @@ def test_more_samples_are_more_certain() -> None:
     assert samples.best(1) == [A]
 
 
-def test_slices_of_one_run_are_no_samples_of_their_own() -> None:
-    """On virtual cores a rung is one run: how far runs are apart tells the noise, no copies do."""
+def test_slices_of_one_run_are_not_independent_samples() -> None:
+    """On virtual cores a rung is one run; the noise is estimated from runs, not from slices."""
     samples = Samples()
     for ratio, slices in ((1.0, 1), (1.2, 1), (1.1, 5)):
         samples.add(A, [Evaluation([ratio], slices=slices)])
     samples.add(B, [Evaluation([1.3], slices=7)])
     assert (samples.slices(A), samples.slices(B)) == (7, 7)
-    # Two runs of a slice are 0.1 off and the one of five is right: so is its share in the mean.
+    # Two runs of one slice are off by 0.1, and that of five is exact; weights are by slices.
     (noise,) = samples.noise
     assert noise == pytest.approx((2 * 0.1**2 / 2) ** 0.5)
     known, once = samples.measured([A, B])
@@ -61,14 +61,14 @@ def test_slices_of_one_run_are_no_samples_of_their_own() -> None:
     assert again.measured([A, B]) == samples.measured([A, B])
 
 
-def test_rungs_that_are_lengthened_count_as_the_settings_give_them() -> None:
-    """Or what asks for so many slices would be content with one rung."""
+def test_lengthened_rungs_count_as_in_the_settings() -> None:
+    """Otherwise one rung would satisfy a required number of slices."""
     samples = Samples()
     samples.add(A, [Evaluation([1.0], slices=15)], stretch=3)
     assert samples.slices(A) == 5
 
 
-def test_samples_of_an_earlier_version_has_a_ratio_for_each_slice() -> None:
+def test_samples_of_an_earlier_version_have_a_ratio_for_each_slice() -> None:
     samples = Samples()
     samples.add(A, [Evaluation([1.0, 1.2, 1.1])])
     state = samples.state_dict()
@@ -85,7 +85,7 @@ def test_a_machine_without_noise_has_no_error() -> None:
     assert samples.measured([A])[0].error == 0.0
 
 
-def test_a_failure_ranks_last_for_ever() -> None:
+def test_a_failure_always_ranks_last() -> None:
     samples = Samples()
     samples.add(A, [Evaluation(ratios=[1.5], error="stuck")])
     samples.add(B, [Evaluation(ratios=[0.5])])
@@ -94,7 +94,7 @@ def test_a_failure_ranks_last_for_ever() -> None:
     assert samples.best(5) == [B]
 
 
-def test_it_comes_back_from_its_state() -> None:
+def test_samples_survive_their_state() -> None:
     samples = Samples()
     samples.add(A, [Evaluation(ratios=[1.0, 1.1, 1.2])])
     samples.add(B, [Evaluation(error="stuck")])

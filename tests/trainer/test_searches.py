@@ -1,4 +1,4 @@
-"""The contract of every search, and of the example in `docs/add-a-search.md`."""
+"""The contract of all searches, including the example in `docs/add-a-search.md`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_SIZES = {
     "evolution": {"parents": 4, "children": 2},
     "reduction": {"proposals": 12, "rounds": 1, "startup": 12},
 }
-"""Of searches whose generation is not sized by `proposals` alone."""
+"""Settings of searches whose generations depend on more than `proposals`."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def dummy_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small(name: str) -> dict[str, int]:
-    """Settings under which a generation has twelve candidates."""
+    """Return settings with twelve candidates in a generation."""
     return OWN_SIZES.get(name, {"proposals": 12})
 
 
@@ -44,7 +44,7 @@ def make(name: str, encoding: Encoding, seed: int = 1, **changed: object) -> Sea
 
 
 def separable(encoding: Encoding, seed: int) -> Worth:
-    """How many cells hold what a hidden table holds, each with a weight of its own."""
+    """Return a fitness that adds weights of the cells equal to a hidden table."""
     random = Random(1000 + seed)
     space = Space(encoding, ACTION_GROUPS)
     hidden, weights = space.draw(random), [random.random() for _ in space.values]
@@ -57,12 +57,12 @@ def separable(encoding: Encoding, seed: int) -> Worth:
 
 
 def noise(candidate: Candidate) -> float:
-    """A fitness without rhyme or reason."""
+    """Return a random fitness of a candidate."""
     return hashlib.sha256(str(candidate.vector).encode()).digest()[0] / 255
 
 
 def play(search: Search, worth: Worth, evaluations: int) -> list[list[Candidate]]:
-    """Until so many candidates are measured, as the loop does it."""
+    """Run a search up to a number of measured candidates, as the training loop does."""
     asked: list[list[Candidate]] = []
     while (left := evaluations - sum(map(len, asked))) > 0:
         candidates = search.ask(min(search.batch, left))
@@ -77,7 +77,7 @@ def best(asked: Sequence[Sequence[Candidate]], worth: Worth) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_start_from_a_table_refuses_it(name: str, encoding: Encoding) -> None:
+def test_searches_without_a_starting_table_refuse_one(name: str, encoding: Encoding) -> None:
     if name not in {"policy_gradient", "random"}:
         make(name, encoding, start=["ic3"])
         return
@@ -85,7 +85,7 @@ def test_what_cannot_start_from_a_table_refuses_it(name: str, encoding: Encoding
         make(name, encoding, start=["ic3"])
 
 
-def test_random_tables_may_be_near_one_that_is_given(encoding: Encoding) -> None:
+def test_random_tables_can_be_near_a_given_one(encoding: Encoding) -> None:
     make("random", encoding, start=["ic3"], near=0.5)
 
 
@@ -101,12 +101,10 @@ def test_candidates_are_different_tables_of_the_workload(name: str, encoding: En
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"policy_gradient"}))
 @pytest.mark.parametrize("scheduled", [False, True])
-def test_what_is_proposed_again_is_what_it_goes_on_from(
-    name: str, scheduled: bool, encoding: Encoding
-) -> None:
-    """Or the loop would have forgotten its samples, and a lucky one would count alone.
+def test_tables_proposed_again_are_parents(name: str, scheduled: bool, encoding: Encoding) -> None:
+    """Otherwise the loop would drop their samples, and a single high one would count alone.
 
-    The policy gradient draws whatever its distribution says, again or not.
+    The policy gradient is exempt, because it draws from its distribution.
     """
     if scheduled:
         encoding = Encoding(encoding.signature, scheduled=True)
@@ -123,7 +121,7 @@ def test_what_is_proposed_again_is_what_it_goes_on_from(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("actions", [["early_validation"], ["wait_coarse", "backoff"]])
-def test_what_no_group_allows_stays_as_in_occ(
+def test_cells_outside_the_actions_stay_as_in_occ(
     name: str, actions: list[str], encoding: Encoding
 ) -> None:
     allowed = encoding.allowed(actions)
@@ -142,7 +140,7 @@ def test_what_no_group_allows_stays_as_in_occ(
     ("actions", "message"),
     [([], r"search.actions=\[\]"), (["wait"], r"search.actions=\[wait\].*wait_coarse, wait_fine")],
 )
-def test_a_group_that_is_none_is_named_with_those_there_are(
+def test_an_unknown_group_is_reported_with_the_known_ones(
     name: str, actions: list[str], message: str, encoding: Encoding
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -151,9 +149,7 @@ def test_a_group_that_is_none_is_named_with_those_there_are(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("generations", [1, 4])
-def test_one_goes_on_from_its_state_as_if_never_stopped(
-    name: str, generations: int, encoding: Encoding
-) -> None:
+def test_a_search_resumes_identically(name: str, generations: int, encoding: Encoding) -> None:
     worth = separable(encoding, 3)
     straight = make(name, encoding, 5)
     asked = play(straight, worth, 12 * 8)
@@ -175,17 +171,17 @@ def test_seeds_repeat_and_differ(name: str, encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_space_that_runs_out_ends_nothing(name: str) -> None:
-    """The tables of a type with two accesses that may only be validated early: four."""
+def test_an_exhausted_space_does_not_end_a_search(name: str) -> None:
+    """A type with two accesses and only early validation has four tables."""
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     asked = play(make(name, encoding, actions=["early_validation"]), noise, 60)
     found = {one.key for candidates in asked for one in candidates}
-    # Two are of IC3's graph. Beyond them reduction has only what differs from the best in both.
+    # Two are of IC3's graph. Reduction then has only the table that differs from the best twice.
     assert len(found) == (3 if name == "reduction" else 4)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_searches_for_a_schedule_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
+def test_schedules_are_searched_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
     scheduled = Encoding(tpcc, scheduled=True)
     plain = scheduled.schedule_cells.start
     for actions in (["schedule"], ["schedule", *ACTION_GROUPS]):
@@ -205,11 +201,11 @@ def test_it_searches_for_a_schedule_alone_or_with_the_table(name: str, tpcc: Sig
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_no_group_allows_is_the_bases(name: str, encoding: Encoding) -> None:
+def test_cells_outside_the_actions_are_those_of_the_base(name: str, encoding: Encoding) -> None:
     table = encoding.signature.state_count * encoding.row_width
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     idle = [*ic3[:table], *ic3[table:]]
-    idle[: encoding.row_width] = [1] * encoding.row_width  # waits before anybody is depended on
+    idle[: encoding.row_width] = [1] * encoding.row_width  # waits before the first dependency
     config = SEARCHES[name].config(name=name, **small(name), actions=["backoff"])
     for base in (ic3, Space(encoding, ACTION_GROUPS).fit(idle)):
         space = Space(encoding, config.actions, base)
@@ -220,14 +216,14 @@ def test_what_no_group_allows_is_the_bases(name: str, encoding: Encoding) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_failures_do_not_stop_it(name: str, encoding: Encoding) -> None:
+def test_failures_do_not_stop_a_search(name: str, encoding: Encoding) -> None:
     play(make(name, encoding), lambda candidate: 0.0, 60)
 
 
-# Reduction changes only what IC3 has; see its own tests.
+# Reduction changes only cells of IC3; it has its own tests.
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", "reduction")])
-def test_it_learns_more_than_chance_does(name: str, encoding: Encoding) -> None:
-    """At equal evaluations, on several hidden tables: better on each of them."""
+def test_a_search_is_better_than_chance(name: str, encoding: Encoding) -> None:
+    """With equal evaluations, every search is better than chance on each hidden table."""
     for seed in (1, 2):
         worth = separable(encoding, seed)
         found = best(play(make(name, encoding, seed), worth, 600), worth)

@@ -1,4 +1,4 @@
-"""Integration: a tiny training by every search on the compiled engine, on virtual cores."""
+"""Integration: a tiny training with every search on the compiled engine, on virtual cores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVALUATE = (
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_it_trains(tmp_path: Path, name: str) -> None:
+def test_every_search_trains(tmp_path: Path, name: str) -> None:
     sizes = [f"search.{key}={value}" for key, value in small(name).items()]
     chosen = [text for text in TINY if not text.startswith("search.")]
     chosen += ["workload=ycsb", "workload.records=1000", f"search={name}", *sizes]
@@ -41,7 +41,7 @@ def test_it_trains(tmp_path: Path, name: str) -> None:
     assert load(run_of(tmp_path) / "policy.json").provenance["search"] == name
 
 
-def test_it_schedules_a_policy_that_stays_as_it_is(tmp_path: Path) -> None:
+def test_every_search_schedules_a_fixed_policy(tmp_path: Path) -> None:
     chosen = [text for text in TINY if not text.startswith("search.")]
     chosen += ["experiment=schedule", *EVALUATE[:5], f"runs_dir={tmp_path}/runs"]
     chosen += ["search.base=ic3", "search.evaluations=24", "check.enabled=true"]

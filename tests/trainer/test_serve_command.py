@@ -1,4 +1,4 @@
-"""`heddle serve` as people run it, on the engine and a small database."""
+"""`heddle serve` from the command line, on the engine and a small database."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_published_policy_is_run_and_reported(tmp_path: Path) -> None:
     assert all("  learned  " in line and "% aborts" in line for line in reports)
 
 
-def test_without_a_file_the_fallback_runs_and_says_so(tmp_path: Path) -> None:
+def test_without_a_file_the_fallback_runs_and_is_reported(tmp_path: Path) -> None:
     done = run(*SMALL, f"policy={tmp_path / 'new.json'}", "seconds=0.1", "fallback=occ")
     assert done.exit_code == 0, done.output
     assert "missing, occ stays" in done.stdout
@@ -95,7 +95,7 @@ def test_settings_are_shown() -> None:
     assert "poll_seconds: 3" in done.stdout
 
 
-def test_a_log_that_can_not_be_written_is_one_message(tmp_path: Path) -> None:
+def test_an_unwritable_log_is_one_message(tmp_path: Path) -> None:
     publish(tmp_path / "policy.json", "learned")
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -117,7 +117,7 @@ def test_a_log_that_can_not_be_written_is_one_message(tmp_path: Path) -> None:
 
 @contextmanager
 def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which hears Ctrl-C and ends with the test."""
+    """Start the command in its own process, which receives Ctrl-C and ends with the test."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "trainer.command.main", "serve", *SMALL),
@@ -128,7 +128,7 @@ def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subproce
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell without job control has what it runs in the background ignore it.
+        # A shell without job control makes background processes ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     watchdog = threading.Timer(PATIENCE_S, process.kill)
@@ -146,7 +146,7 @@ def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subproce
 
 
 def line_with(process: subprocess.Popen[str], words: str) -> str:
-    """Read on until a line has these words; the watchdog ends a wait in vain."""
+    """Read until a line has these words; the watchdog ends a futile wait."""
     assert process.stdout is not None
     for line in process.stdout:
         if words in line:
@@ -157,7 +157,7 @@ def line_with(process: subprocess.Popen[str], words: str) -> str:
 @pytest.mark.parametrize(
     ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 130)]
 )
-def test_it_follows_the_file_until_it_is_told_to_end(
+def test_serving_follows_the_file_until_a_signal(
     tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
     path = tmp_path / "policy.json"
@@ -180,9 +180,7 @@ def test_it_follows_the_file_until_it_is_told_to_end(
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 130)])
-def test_a_report_that_nobody_reads_any_more_is_no_failure(
-    tmp_path: Path, how: signal.Signals, code: int
-) -> None:
+def test_a_closed_output_is_not_a_failure(tmp_path: Path, how: signal.Signals, code: int) -> None:
     with serving(tmp_path / "policy.json", "report_seconds=60") as process:
         line_with(process, "missing, silo stays")
         assert process.stdout is not None

@@ -59,31 +59,31 @@ def repeats(command: str, kind: type, *overrides: str) -> list[int]:
 
 def test_a_replay_on_virtual_cores_is_not_repeated() -> None:
     assert repeats("nightly", NightlyConfig) == [1, 1, 1, 1]
-    # Comparisons are made on machines of several seeds (`trainer.repeats.varied`).
+    # Comparisons use machines of several seeds (`trainer.repeats.varied`).
     assert repeats("train", TrainConfig, "workload=replay", "run.repeats=7") == [7, 1, 1, 1]
     assert repeats("evaluate", EvaluateConfig, "workload=replay", "run.repeats=7") == [7, 1, 1]
     assert train("machine=virtual", "workload=replay").validation.repeats == 21
-    # What is drawn, or measured, differs from run to run.
+    # Random inputs and measurements differ between runs.
     assert repeats("train", TrainConfig, "run.repeats=7")[0] == 7
     assert repeats("nightly", NightlyConfig, "machine=threads")[0] == 2
     assert repeats("nightly", NightlyConfig, "machine.schedule=delays")[0] == 2
 
 
-def test_a_machine_is_what_the_engine_takes() -> None:
+def test_machine_settings_are_options_of_the_engine() -> None:
     assert train().machine.options() == {"kind": "threads"}
     machine = train("machine=virtual", "machine.seed=4", "machine.costs.memory_ns=70").machine
     assert isinstance(machine, VirtualConfig)
     assert (machine.kind, machine.cores) == ("virtual", 48)
     options = machine.options()
     assert (options["kind"], options["seed"], options["memory_ns"]) == ("virtual", "4", "70.0")
-    # The workers are told apart from the machine, and the costs are not a group to the engine.
+    # Workers are not part of the machine, and the engine has no group of costs.
     costs = {field.name for field in fields(CostsConfig)}
     schedule = {"schedule", "delay_every", "delay_us", "depth", "steps"}
     assert options.keys() == {"kind", "seed", "skew_ns"} | schedule | costs
     assert all(isinstance(value, str) and value != "???" for value in options.values())
 
 
-def test_a_schedule_is_what_the_engine_takes() -> None:
+def test_schedule_settings_are_options_of_the_engine() -> None:
     assert train("machine=virtual").machine.options()["schedule"] == "clock"
     options = train(
         "machine=virtual", "machine.schedule=priorities", "machine.depth=4", "machine.rescue=false"
@@ -95,7 +95,7 @@ def test_a_schedule_is_what_the_engine_takes() -> None:
     )
 
 
-def test_how_long_is_measured_follows_the_machine() -> None:
+def test_lengths_of_measurements_depend_on_the_machine() -> None:
     real, virtual = train(), train("machine=virtual")
     for brief, long in (
         (virtual.run.seconds, real.run.seconds),
@@ -107,17 +107,17 @@ def test_how_long_is_measured_follows_the_machine() -> None:
     for machine, wanted in (("threads", real), ("virtual", virtual)):
         compared = compose_settings("evaluate", [f"machine={machine}"], EvaluateConfig)
         assert (compared.run, compared.tuning) == (wanted.run, wanted.tuning)
-    # What is measured on real cores after a search on virtual ones takes as long as anything there.
+    # The validation of a search on virtual cores has the usual lengths of real cores.
     assert virtual.validation.tuning == real.tuning
 
 
-def test_what_is_typed_goes_before_what_suits_the_machine() -> None:
+def test_typed_settings_override_defaults_of_the_machine() -> None:
     typed = train("run.seconds=2", "evaluation.rungs=[5]", "machine=virtual")
     assert (typed.run.seconds, typed.evaluation.rungs) == (2.0, [5])
     assert typed.run.warmup == train("machine=virtual").run.warmup
 
 
-def test_a_validation_follows_unless_it_is_switched_off() -> None:
+def test_a_validation_follows_unless_disabled() -> None:
     validation = train("validation.cores=3", "validation.repeats=5").validation
     assert isinstance(validation, ValidationConfig)
     assert (validation.enabled, validation.cores, validation.repeats) == (True, 3, 5)
@@ -132,7 +132,7 @@ def test_groups_and_presets() -> None:
     assert quick.workload["name"] == "tpcc"
 
 
-def test_no_preset_is_what_there_is_without_one() -> None:
+def test_a_null_preset_changes_nothing() -> None:
     assert train("experiment=null", "case=null", "seed=4") == train("seed=4")
 
 
@@ -152,7 +152,7 @@ def test_a_variant_of_a_search_has_its_own_numbers() -> None:
     assert (search.name, search.decay, search.focus) == ("evolution", 0.95, 0.7)
 
 
-def test_the_budget_of_the_paper_is_that_of_evolution() -> None:
+def test_the_budget_of_the_paper_applies_to_evolution() -> None:
     search = train("experiment=paper").search
     assert isinstance(search, EvolutionConfig)
     assert (search.generations, search.parents, search.children) == (300, 8, 4)
@@ -171,7 +171,7 @@ def dummy_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("dummy_search")
-def test_a_search_needs_no_file_of_settings() -> None:
+def test_a_search_needs_no_settings_file() -> None:
     assert train("search=dummy").search == DummyConfig(name="dummy")
     assert train("search=dummy", "search.cells=3").search == DummyConfig(name="dummy", cells=3)
     with pytest.raises(UsageError, match=r"did you mean search\.cells\?"):
@@ -182,7 +182,7 @@ def test_a_search_needs_no_file_of_settings() -> None:
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("experiment", ["quick", "quick_threads", "paper"])
-def test_a_preset_takes_any_search(experiment: str, search: str) -> None:
+def test_a_preset_accepts_any_search(experiment: str, search: str) -> None:
     budget = train(f"experiment={experiment}").search
     found = train(f"experiment={experiment}", f"search={search}").search
     alone = train(f"search={search}").search
@@ -243,7 +243,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("run.warmup=-1", "must not be negative"),
     ],
 )
-def test_a_mistake_is_explained(override: str, message: str) -> None:
+def test_mistakes_are_reported(override: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         train(override)
     assert message in str(caught.value)
@@ -268,14 +268,14 @@ def test_a_mistake_is_explained(override: str, message: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["train", "evaluate"])
-def test_a_mistake_on_virtual_cores_is_explained(name: str, override: str, message: str) -> None:
+def test_mistakes_on_virtual_cores_are_reported(name: str, override: str, message: str) -> None:
     kind = {"train": TrainConfig, "evaluate": EvaluateConfig}[name]
     with pytest.raises(UsageError) as caught:
         compose_settings(name, ["machine=virtual", override], kind)
     assert message in str(caught.value)
 
 
-def test_a_command_without_a_group_is_not_told_of_its_choices() -> None:
+def test_a_command_without_a_group_does_not_list_its_choices() -> None:
     with pytest.raises(UsageError) as caught:
         compose_settings("evaluate", ["search.parents=3"], EvaluateConfig)
     assert "it is there with" not in str(caught.value)
@@ -284,13 +284,13 @@ def test_a_command_without_a_group_is_not_told_of_its_choices() -> None:
     assert "it is there with" not in str(caught.value), "a night is of a trace"
 
 
-def test_the_choice_that_was_typed_is_the_one_that_lacks_a_setting() -> None:
+def test_a_missing_setting_names_the_typed_choice() -> None:
     with pytest.raises(UsageError) as caught:
         train("search=evolution_quick", "search.elites=3")
     assert "with search=evolution_quick; it is there with search=guided\n" in str(caught.value)
 
 
-def test_the_most_cores_there_can_be() -> None:
+def test_the_maximum_number_of_cores() -> None:
     assert train("machine=virtual", "machine.cores=256").machine.cores == 256
     assert train("machine.cores=1024").machine.cores == 1024
 
@@ -312,7 +312,7 @@ def test_an_unknown_key_gets_the_list_of_valid_ones() -> None:
         ("policy=a b=(c).json,occ", ["a b=(c).json", "occ"]),
     ],
 )
-def test_several_policies_are_a_list_and_no_sweep(typed: str, policies: list[str]) -> None:
+def test_several_policies_are_a_list_not_a_sweep(typed: str, policies: list[str]) -> None:
     config = compose_settings("evaluate", [as_list(typed)], EvaluateConfig)
     assert config.policy == policies
 
@@ -328,7 +328,7 @@ def test_several_policies_are_a_list_and_no_sweep(typed: str, policies: list[str
         ("workload=tpcc,ycsb", "{workload.warehouses:[1,4]}"),
     ],
 )
-def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, scenarios: str) -> None:
+def test_several_workloads_suggest_a_robust_training(typed: str, scenarios: str) -> None:
     with pytest.raises(UsageError) as told:
         train(typed)
     _, typing = str(told.value).split("for one table for ")
@@ -345,7 +345,7 @@ def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, scena
 @pytest.mark.parametrize(
     "typed", ["seed=1,2", "machine=virtual,threads", "workload.warehouses=[4]", "workload=a"]
 )
-def test_what_can_be_no_scenarios_is_not_said_to_be(typed: str) -> None:
+def test_invalid_scenarios_do_not_suggest_a_robust_training(typed: str) -> None:
     with pytest.raises(UsageError) as told:
         train(typed)
     assert "robust" not in str(told.value)
@@ -369,7 +369,7 @@ def test_later_values_replace_earlier_ones() -> None:
     ]
 
 
-def test_what_is_searched_for_by_the_experiments_of_schedules() -> None:
+def test_experiments_of_schedules_have_their_actions() -> None:
     table = {"wait_coarse", "wait_fine", "dirty_read", "public_write", "early_validation"}
     alone = train("experiment=schedule", "search.base=ic3")
     assert (alone.search.name, alone.search.actions) == ("guided", ["schedule"])
@@ -381,7 +381,7 @@ def test_what_is_searched_for_by_the_experiments_of_schedules() -> None:
     assert set(swept) == {"case", "search.actions", "seed"}
 
 
-def test_on_a_slow_store_everything_is_as_long_as_its_transactions() -> None:
+def test_lengths_on_a_slow_store_match_its_transactions() -> None:
     slow = train("experiment=joint_slow_store", "case=ycsb_b")
     assert set(slow.search.actions) == set(train("experiment=joint").search.actions)
     assert workload_options(slow.workload)["read"] == "95"

@@ -1,4 +1,4 @@
-"""Integration: from a made-up trace to a policy for the shop, by the commands."""
+"""Integration: commands from a synthetic trace to a policy for the shop."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from trainer.search.mutation import mutate_cells
 from trainer.search.space import Space, space_of
 
 
-def test_what_does_not_fit_becomes_occs(encoding: Encoding) -> None:
+def test_cells_outside_the_space_become_occs(encoding: Encoding) -> None:
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     occ = encoding.encode(build_seed("occ", encoding.signature))
     fitted = Space(encoding, ["dirty_read", "public_write"]).fit(ic3)
@@ -24,7 +24,7 @@ def test_what_does_not_fit_becomes_occs(encoding: Encoding) -> None:
     assert list(Space(encoding, ACTION_GROUPS).fit(ic3)) == ic3
 
 
-def test_what_is_changed_can_be_another_table(encoding: Encoding) -> None:
+def test_a_space_can_have_another_base(encoding: Encoding) -> None:
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     occ = encoding.encode(build_seed("occ", encoding.signature))
     space = Space(encoding, ["wait_coarse"], ic3)
@@ -37,7 +37,7 @@ def test_what_is_changed_can_be_another_table(encoding: Encoding) -> None:
         assert values == (tuple(sorted({0, old, last})) if cell.kind == "wait" else (old,))
 
 
-def test_the_settings_say_what_is_changed_and_whether_it_is_scheduled(
+def test_the_settings_determine_base_and_schedule(
     fake_engine: ModuleType, tpcc: Signature, tmp_path: Path
 ) -> None:
     plain = space_of(SearchConfig(name="x"), tpcc)
@@ -47,7 +47,7 @@ def test_the_settings_say_what_is_changed_and_whether_it_is_scheduled(
     assert both.encoding == Encoding(tpcc, scheduled=True)
     ic3 = space_of(SearchConfig(name="x", actions=["schedule"], base="ic3"), tpcc)
     assert list(ic3.base) == ic3.encoding.encode(build_seed("ic3", tpcc))
-    # A schedule that the base has stays, whatever is searched for.
+    # A schedule of the base stays, whatever the actions are.
     file = tmp_path / "scheduled.json"
     schedule = {"policy": "smf", "window": 16, "k": 5, "unscheduled": ["payment"]}
     save(replace(build_seed("occ", tpcc), schedule=schedule), file)
@@ -77,7 +77,7 @@ def test_redrawn_cells_change_and_no_others(encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("distance", [1.0, 4.0])
-def test_where_no_fine_wait_is_allowed_a_mutation_reaches_commit_and_comes_back(
+def test_without_fine_waits_a_mutation_can_set_and_reset_commit(
     encoding: Encoding, distance: float
 ) -> None:
     space = Space(encoding, ["wait_coarse"])
@@ -91,7 +91,7 @@ def test_where_no_fine_wait_is_allowed_a_mutation_reaches_commit_and_comes_back(
         assert all(child[index] in space.values[index] for index in range(encoding.size))
 
 
-def test_actions_that_leave_one_table_alone_are_refused() -> None:
+def test_actions_with_a_single_table_are_refused() -> None:
     read = Access(state=0, name="read", table="T", kind="read", loop=False)
     look_up = TransactionType(name="look_up", accesses=(read,))
     encoding = Encoding(Signature(workload="lookups", types=(look_up,)))

@@ -24,7 +24,7 @@ ALIKE = Blame((1 / 26,) * 26, (1 / 3,) * 3, 0.5)
 
 
 def elite(number: int, *us: float, fitness: float = 1.0) -> Elite:
-    """A table of this number; its transactions take so long, by type."""
+    """Return a table with a number and the mean times of its transactions, by type."""
     return Elite(Candidate((number,), ""), fitness, 1, ALIKE, Pace(us, SHARES))
 
 
@@ -32,7 +32,7 @@ BEST = elite(0, 100.0, 10.0, 60.0)  # 60 µs in the mix: 50 + 4 + 6
 
 
 def specialists(*known: Elite, best: Elite = BEST) -> Specialists:
-    """Tables told one after the other; of a kind are those whose numbers share their tens."""
+    """Add tables one by one; tables whose numbers have equal tens are of one kind."""
     found = Specialists(3, lambda one: one.vector[0] // 10)
     for one in (best, *known):
         found.tell([one], best)
@@ -40,12 +40,12 @@ def specialists(*known: Elite, best: Elite = BEST) -> Specialists:
 
 
 def promised(found: Specialists, best: Elite = BEST) -> dict[int, float]:
-    """What tables promise, by their numbers."""
+    """Return the promised gains, by the numbers of tables."""
     return {one.elite.candidate.vector[0]: one.gain for one in found.promises(best)}
 
 
 def ran(signature: Signature, **types: tuple[int, int, float]) -> Result:
-    """A run; commits, unfinished transactions and seconds by type."""
+    """Return a result with commits, unfinished transactions and seconds by type."""
     result = result_of(signature)
     kinds = {
         name: replace(result.types[name], commits=commits, unfinished=unfinished, time_s=time_s)
@@ -54,7 +54,7 @@ def ran(signature: Signature, **types: tuple[int, int, float]) -> Result:
     return replace(result, types=result.types | kinds)
 
 
-def test_a_pace_is_what_throughput_is_the_sum_of(tpcc: Signature) -> None:
+def test_a_pace_has_time_and_share_of_each_type(tpcc: Signature) -> None:
     result = ran(tpcc, new_order=(90, 10, 9e-3), payment=(90, 0, 9e-4), delivery=(0, 10, 0.02))
     pace = pace_of(tpcc, [result])
     assert pace is not None
@@ -72,12 +72,12 @@ def test_of_several_scenarios_it_is_the_geometric_mean(tpcc: Signature) -> None:
     assert pace.us == pytest.approx((20.0, 10.0, 30.0))
 
 
-def test_a_type_that_was_never_begun_has_no_share(tpcc: Signature) -> None:
+def test_a_type_without_attempts_has_no_share(tpcc: Signature) -> None:
     pace = pace_of(tpcc, [ran(tpcc, new_order=(9, 0, 9e-6), payment=(9, 0, 9e-6))])
     assert pace == Pace((1.0, 1.0, 0.0), (0.5, 0.5, 0.0))
 
 
-def test_where_the_workers_do_not_set_the_pace_there_is_none(tpcc: Signature) -> None:
+def test_open_loops_and_deferring_schedules_have_no_pace(tpcc: Signature) -> None:
     one = ran(tpcc, new_order=(9, 0, 1e-6), payment=(9, 0, 1e-6), delivery=(9, 0, 1e-6))
     by_a_clock = replace(one, arrivals=Arrivals())
     left_with_others = replace(one, schedule=Schedule(moved=1))
@@ -88,16 +88,16 @@ def test_where_the_workers_do_not_set_the_pace_there_is_none(tpcc: Signature) ->
     assert pace_of(tpcc, []) is None
 
 
-def test_who_is_quicker_at_a_type_promises_what_the_best_would_save() -> None:
+def test_a_specialist_promises_the_time_it_saves_the_best() -> None:
     found = specialists(elite(10, 20.0, 10.0, 9000.0), elite(20, 200.0, 5.0, 60.0))
     assert promised(found) == pytest.approx({10: 40 / 60, 20: 2 / 60})
 
 
-def test_who_is_quickest_of_all_leaves_nothing_to_promise() -> None:
+def test_the_fastest_table_leaves_no_gain() -> None:
     assert promised(specialists(elite(10, 200.0, 20.0, 70.0))) == {}
 
 
-def test_of_a_single_type_nobody_is_one() -> None:
+def test_a_single_type_has_no_specialists() -> None:
     found = Specialists(1, lambda one: one.vector)
     best, quicker = (
         Elite(Candidate((0,), ""), 1.0, 1, ALIKE, Pace((us,), (1.0,))) for us in (2, 1)
@@ -106,18 +106,18 @@ def test_of_a_single_type_nobody_is_one() -> None:
     assert found.promises(best) == []
 
 
-def test_the_quickest_are_kept_and_of_one_kind_one() -> None:
+def test_the_fastest_are_kept_with_one_of_each_kind() -> None:
     alike = [elite(10 + n, 50.0 - n, 90.0, 90.0) for n in range(3)]
     others = [elite(20 + 10 * n, 60.0 + n, 90.0, 90.0) for n in range(KEPT)]
     assert list(promised(specialists(*alike, *others))) == [12, 20, 30]
 
 
-def test_a_table_measured_anew_takes_its_own_place() -> None:
+def test_a_table_measured_again_keeps_its_place() -> None:
     found = specialists(elite(10, 50.0, 90.0, 90.0), elite(10, 80.0, 90.0, 90.0))
     assert promised(found) == pytest.approx({10: 10.0 / 60})
 
 
-def test_the_hopeless_and_the_unknown_take_nobodys_place() -> None:
+def test_poor_and_unknown_tables_displace_no_specialist() -> None:
     sound = elite(50, 50.0, 90.0, 90.0)
     hopeless = [elite(10 * n, 1.0, 1.0, 1.0, fitness=0.05) for n in range(1, 5)]
     failed = elite(60, 1.0, 1.0, 1.0, fitness=0.0)
@@ -130,7 +130,7 @@ def test_the_hopeless_and_the_unknown_take_nobodys_place() -> None:
     assert found.promises(unknown) == []
 
 
-def test_who_was_sound_is_hopeless_beside_a_better_best() -> None:
+def test_a_better_best_drops_poor_specialists() -> None:
     found = specialists(elite(10, 20.0, 90.0, 9000.0, fitness=0.2))
     assert promised(found)
     better = elite(1, 100.0, 10.0, 60.0, fitness=3.0)
@@ -138,7 +138,7 @@ def test_who_was_sound_is_hopeless_beside_a_better_best() -> None:
     assert found.promises(better) == []
 
 
-def test_loaded_they_are_the_same() -> None:
+def test_specialists_survive_their_state() -> None:
     before = specialists(elite(10, 20.0, 10.0, 9000.0))
     after = Specialists(3, lambda one: one.vector[0] // 10)
     after.load_state_dict(json.loads(json.dumps(before.state_dict(), allow_nan=False)))
@@ -147,11 +147,11 @@ def test_loaded_they_are_the_same() -> None:
 
 def test_a_specialist_is_blamed_where_it_is_slower_than_the_best(encoding: Encoding) -> None:
     layout = Layout(encoding)
-    # It has waited before NewOrder's first access, and within Delivery before the last.
+    # It waited before NewOrder's first access and before Delivery's last.
     waits = [0.9, *[0.002] * 24, 0.052]
     one = replace(elite(10, 20.0, 20.0, 460.0), blame=Blame(tuple(waits), (1 / 3,) * 3, 0.5))
     blame = blame_of_others(layout, one, BEST, 0.2)
-    # Slower by 0.4 · 10 and 0.1 · 400 µs.
+    # It is slower by 0.4 · 10 and 0.1 · 400 µs.
     types = (0.2 / 3, 0.8 * 4 / 44 + 0.2 / 3, 0.8 * 40 / 44 + 0.2 / 3)
     assert blame.types == pytest.approx(types)
     for number, part in enumerate(types):
@@ -161,10 +161,10 @@ def test_a_specialist_is_blamed_where_it_is_slower_than_the_best(encoding: Encod
     assert blame_of_others(layout, BEST, BEST, 0.2) == BEST.blame
 
 
-def test_a_slower_type_none_of_whose_accesses_lost_time_is_blamed_all_over(
+def test_a_slower_type_without_lost_time_is_blamed_uniformly(
     encoding: Encoding,
 ) -> None:
-    """Its accesses may just be many; with `search.even=0` nothing else blames them."""
+    """It may just have many accesses; with `search.even=0` nothing else would blame them."""
     layout = Layout(encoding)
     waits = tuple(float(kind == 0) / layout.type_of.count(0) for kind in layout.type_of)
     one = replace(elite(10, 20.0, 10.0, 460.0), blame=Blame(waits, (1 / 3,) * 3, 0.5))
@@ -175,10 +175,10 @@ def test_a_slower_type_none_of_whose_accesses_lost_time_is_blamed_all_over(
 
 
 class TwoSteps:
-    """Where two steps make a table three times as good, and either alone makes it no better.
+    """A fitness that two steps triple, while either alone is no gain.
 
-    With the first, NewOrder takes hardly any time, and Delivery takes for ever until the second is
-    made as well. Whatever is published costs everybody.
+    The first step makes NewOrder fast, and Delivery very slow until the second step. Every
+    publication slows all types.
     """
 
     def __init__(self, encoding: Encoding) -> None:
@@ -201,7 +201,7 @@ class TwoSteps:
 
 
 def evaluations_until(search: Search, steps: TwoSteps, good: float) -> int:
-    """After how many a table is that good; 400 if none is."""
+    """Return the number of evaluations until a table is that good; 400 if none is."""
     done = 0
     while done < 400:
         asked = search.ask(search.batch)
@@ -213,7 +213,7 @@ def evaluations_until(search: Search, steps: TwoSteps, good: float) -> int:
     return done
 
 
-def test_what_is_good_only_in_two_steps_is_found(encoding: Encoding) -> None:
+def test_a_gain_that_needs_two_steps_is_found(encoding: Encoding) -> None:
     def median(specialists: float) -> int:
         counts = [
             evaluations_until(
@@ -238,7 +238,7 @@ def has_specialists(search: Search) -> bool:
     return any(search.state_dict()["specialists"])
 
 
-def test_with_specialists_one_goes_on_from_its_state_as_if_never_stopped(
+def test_a_search_with_specialists_resumes_identically(
     encoding: Encoding,
 ) -> None:
     straight, steps = make("guided", encoding), TwoSteps(encoding)
@@ -248,35 +248,35 @@ def test_with_specialists_one_goes_on_from_its_state_as_if_never_stopped(
     resumed = make("guided", encoding, 99)
     resumed.load_state_dict(state)
     assert play_steps(resumed, steps, 3) == play_steps(straight, steps, 3)
-    # And they have a say: without them it continues otherwise.
+    # Specialists have an effect: without them the search continues differently.
     otherwise = make("guided", encoding, 99)
     otherwise.load_state_dict(state | {"specialists": [[], [], []]})
     straight.load_state_dict(state)
     assert play_steps(otherwise, steps, 3) != play_steps(straight, steps, 3)
 
 
-def test_where_the_fitness_hangs_on_the_worst_scenario_there_are_none(encoding: Encoding) -> None:
+def test_worst_case_fitness_has_no_specialists(encoding: Encoding) -> None:
     steps, search = TwoSteps(encoding), make("guided", encoding)
     for _ in range(4):
         asked = search.ask(search.batch)
         found = [steps.measured(one) for one in asked]
-        # Of two scenarios the results of one.
+        # The results are of one of two scenarios.
         search.tell(asked, [replace(one, scores=(one.fitness, 9.0)) for one in found])
     assert not has_specialists(search)
 
 
-def test_a_specialists_child_has_paid_if_it_becomes_an_elite(encoding: Encoding) -> None:
+def test_a_child_of_a_specialist_succeeds_as_an_elite(encoding: Encoding) -> None:
     steps, search = TwoSteps(encoding), make("guided", encoding, specialists=1.0, again=0)
     play_steps(search, steps, 3)
     elites = search.state_dict()["elites"]
     asked = search.ask(search.batch)
-    # All children a little worse than the last elite, which most of their parents are far behind.
+    # All children are slightly worse than the last elite, but better than most of their parents.
     won = search.state_dict()["credit"]["won"]
     search.tell(asked, [Measured(elites[-1][2] - 1e-6) for _ in asked])
     assert sum(search.state_dict()["credit"]["won"].values()) <= sum(won.values())
 
 
-def test_a_run_begun_without_them_goes_on(encoding: Encoding) -> None:
+def test_a_run_begun_without_specialists_resumes(encoding: Encoding) -> None:
     search, steps = make("guided", encoding), TwoSteps(encoding)
     play_steps(search, steps, 4)
     state = search.state_dict()

@@ -1,4 +1,4 @@
-"""Commands load the libraries that they use, and no others."""
+"""Commands load only the libraries that they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals: the first one asks, the second one ends."""
+"""Signals: the first one stops a command gracefully, the second one at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_at_once_and_without_a_trace(number: signal.Signals) -> None:
+def test_a_second_signal_ends_at_once_without_a_traceback(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -48,7 +48,7 @@ def test_a_second_signal_ends_at_once_and_without_a_trace(number: signal.Signals
 
 
 def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `timeout` sends them: to the process, and to its group."""
+    """`timeout` sends a signal to the process and to its group."""
     ended: list[int] = []
     monkeypatch.setattr("os._exit", ended.append)
     stop = Stop()
@@ -58,7 +58,7 @@ def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -
     assert (stop.asked, ended) == (True, [])
 
 
-def test_a_hang_up_is_one_request_however_often_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_hang_ups_are_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr("os._exit", ended.append)
     monkeypatch.setattr("trainer.command.stopping.SAME_SECONDS", 0.0)
@@ -89,17 +89,17 @@ main.heddle = measure
 sys.argv = ["heddle"]
 main.main()
 """
-"""A command that keeps what it has when it is interrupted, and says so."""
+"""A command that keeps its results when it is interrupted, and reports it."""
 
 
-def test_what_was_measured_is_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
+def test_results_are_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(tmp_path)
         os.environ["PYTHONPATH"] = str(ROOT)
         os.execv(sys.executable, [sys.executable, "-c", MEASURES])
     told = b""
-    while b"\n" not in told:  # what is printed may come in parts
+    while b"\n" not in told:  # the output may arrive in parts
         told += os.read(terminal, 100)
     assert b"ready" in told
     os.close(terminal)
@@ -108,8 +108,8 @@ def test_what_was_measured_is_kept_when_the_terminal_is_lost(tmp_path: Path) -> 
     assert os.waitstatus_to_exitcode(status) == 130
 
 
-def test_a_hang_up_that_was_ignored_stays_so() -> None:
-    """As `nohup` starts a command."""
+def test_an_ignored_hang_up_stays_ignored() -> None:
+    """`nohup` starts a command like this."""
     before = {
         one: signal.signal(one, signal.SIG_IGN)
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -141,7 +141,7 @@ def test_an_interrupted_command_waits_for_no_thread() -> None:
 
 
 class FakeRay(ModuleType):
-    """Starts as a test says, and notes what is asked of it."""
+    """A stand-in for Ray whose start a test defines, and which records its calls."""
 
     def __init__(self, init: Any) -> None:
         super().__init__("ray")
@@ -152,7 +152,7 @@ class FakeRay(ModuleType):
         self.ended += 1
 
 
-def test_ray_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_of_ray_that_hangs_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_start, "START_SECONDS", 0.01)
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     ray = FakeRay(lambda: time.sleep(60))
@@ -160,7 +160,7 @@ def test_ray_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
         ray_start.init_within(ray)
 
 
-def test_what_ray_answers_is_raised() -> None:
+def test_errors_of_ray_are_raised() -> None:
     def refused(**arguments: Any) -> None:
         raise ConnectionError(arguments["address"])
 
@@ -192,10 +192,10 @@ except ray_runtime.RayError as error:
     print(error, flush=True)
 os.write(2, b"as before\\n")
 """
-"""A cluster that asks for a token, as a client in C++ says it."""
+"""The error of Ray's C++ client if a cluster needs a token."""
 
 
-def test_a_cluster_that_asks_for_a_token_is_one_sentence(tmp_path: Path) -> None:
+def test_a_cluster_that_needs_a_token_is_one_sentence(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_TOKEN],
         cwd=tmp_path,

@@ -60,11 +60,11 @@ def states() -> list[str]:
 
 
 def times() -> dict[str, int]:
-    """When each run's checkpoint was last written."""
+    """Return the time at which each run's checkpoint was last written."""
     return {path.parent.name: path.stat().st_mtime_ns for path in SWEEP.glob("*/checkpoint.json")}
 
 
-def test_a_run_for_every_combination_and_none_again() -> None:
+def test_each_combination_has_one_run() -> None:
     done = train("-m", *SMALL, "seed=1,2", "workload.warehouses=1,2", "sweep=mine")
     assert done.exit_code == 0, done.output
     assert states() == ["finished"] * 4
@@ -82,8 +82,8 @@ def test_a_run_for_every_combination_and_none_again() -> None:
     assert before.items() <= times().items()
 
 
-def test_a_sweep_goes_on_with_the_search_it_was_begun_with() -> None:
-    """Where another one is chosen by default today."""
+def test_a_sweep_resumes_with_its_search() -> None:
+    """The present default search is another one."""
     assert train("-m", *SMALL, "seed=1", "sweep=mine", "search.children=2,3").exit_code == 0
     document = written()
     document["settings"] = [one for one in document["settings"] if not one.startswith("search")]
@@ -98,8 +98,8 @@ def test_a_sweep_goes_on_with_the_search_it_was_begun_with() -> None:
     assert states() == ["finished"] * 3
 
 
-def test_a_mistake_in_the_last_run_is_told_before_the_first() -> None:
-    """Also one that only the search itself knows for a mistake."""
+def test_a_mistake_in_the_last_run_is_reported_before_the_first() -> None:
+    """This includes a mistake that only the search itself detects."""
     done = train("-m", *SMALL, "search.decay=0.9,40", "sweep=mine")
     assert done.exit_code == 2
     assert "search.decay=40.0: must be above 0 and at most 1" in done.output
@@ -120,7 +120,7 @@ def test_values_that_cannot_be_listed_are_refused(typed: list[str], told: str) -
     assert told in done.output
 
 
-def test_who_forgets_that_there_are_many_runs_is_told() -> None:
+def test_several_values_without_multirun_are_reported() -> None:
     done = train(*SMALL, "seed=1,2")
     assert done.exit_code == 2
     assert "seed=1,2: takes one value; add -m for a run of each" in done.output
@@ -130,7 +130,7 @@ def test_who_forgets_that_there_are_many_runs_is_told() -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("settings", 5), ("settings", [5]), ("axes", [[]])])
-def test_a_damaged_sweep_is_told(field: str, value: Any) -> None:
+def test_a_damaged_sweep_is_reported(field: str, value: Any) -> None:
     SWEEP.mkdir(parents=True)
     Sweep(SWEEP, settings=["seed=1"], runs=[SweepRun({"seed": "1"})]).save()
     document = json.loads((SWEEP / "sweep.json").read_text())
@@ -143,7 +143,7 @@ def test_a_damaged_sweep_is_told(field: str, value: Any) -> None:
 def test_sweeps_that_begin_at_once_have_a_folder_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of one second, each of which sees that the other's folder is not there yet."""
+    """Two sweeps start in the same second, before either has created its folder."""
     monkeypatch.setattr("trainer.sweep_folder.time_stamp", lambda: "2026-03-01_09-00-00")
     monkeypatch.setattr(Path, "exists", lambda path: False)
     begun = [new_sweep(tmp_path, None).path for _ in range(3)]
@@ -162,7 +162,7 @@ def test_a_sweep_without_runs_is_damaged(typed: list[str]) -> None:
     assert "sweep.json: is damaged (ValueError: it has no runs)" in done.output
 
 
-def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
+def test_ctrl_c_ends_the_sweep_and_it_can_resume(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure, left = elsewhere.Session.run, [0]
@@ -193,7 +193,7 @@ def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
         assert (mine.search, mine.samples) == (straight.search, straight.samples)
 
 
-def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_mlflow_starts_shows_how_to_resume(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
@@ -212,7 +212,7 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
     elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also resumed as it says, which does not repeat `runs_dir`, and in a store to come."""
+    """The sweep is also resumed as shown, without `runs_dir`, and with a store created later."""
     measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
 
     def cut(*arguments: Any, **named: Any) -> Any:
@@ -245,7 +245,7 @@ def test_a_sweep_and_its_runs_are_recorded_in_one_store(
         assert client.get_run(parent).info.status == "FINISHED"
 
 
-def test_a_run_that_fails_keeps_no_other_from_being_made(
+def test_a_failing_run_does_not_prevent_others(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = elsewhere.Session.run
@@ -287,7 +287,7 @@ def test_a_run_that_fails_keeps_no_other_from_being_made(
         (["experiment=search_contest"], "is a sweep over seed, case, search; add -m"),
     ],
 )
-def test_what_makes_no_sweep_is_refused(arguments: list[str], words: str) -> None:
+def test_invalid_sweeps_are_refused(arguments: list[str], words: str) -> None:
     SWEEP.mkdir(parents=True)
     sweep = Sweep(SWEEP, list(SMALL))
     sweep.extend({"seed": ["1"]})
@@ -298,7 +298,7 @@ def test_what_makes_no_sweep_is_refused(arguments: list[str], words: str) -> Non
     assert len(done.output.splitlines()) < 4 or "Groups:" in done.output
 
 
-def test_a_damaged_sweep_says_so() -> None:
+def test_damaged_files_of_a_sweep_are_named() -> None:
     SWEEP.mkdir(parents=True)
     for text in ("", "{", "[]", '{"schema_version": 9, "runs": []}', '{"schema_version": 1}'):
         (SWEEP / "sweep.json").write_text(text)
@@ -312,12 +312,12 @@ def test_the_contest_has_every_method_on_every_workload() -> None:
     assert sorted(swept["case"].split(",")) == ["micro", "tpcc_1", "tpcc_16", "tpcc_4", "ycsb"]
     methods = ["evolution", "guided", "local", "policy_gradient", "random", "reduction"]
     assert set(methods) <= SEARCHES.keys()
-    # One has settings for few evaluations as well, and takes part with both.
+    # One search also has settings for few evaluations, and takes part with both.
     assert sorted(swept["search"].split(",")) == sorted([*methods, "evolution_quick"])
     assert len(swept["seed"].split(",")) >= 5
 
 
-def test_the_brief_contest_is_a_part_of_the_whole() -> None:
+def test_the_brief_contest_is_part_of_the_full_one() -> None:
     whole = swept_by_config("train", ["experiment=search_contest"])
     brief = swept_by_config("train", ["experiment=search_contest_brief"])
     assert list(brief) == list(whole), "seed by seed as well"
@@ -325,8 +325,8 @@ def test_the_brief_contest_is_a_part_of_the_whole() -> None:
         assert set(values.split(",")) <= set(whole[axis].split(","))
 
 
-def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
-    """Ended early it has as many runs of every method, whatever of it is typed in which order."""
+def test_a_contest_runs_seed_by_seed() -> None:
+    """A contest that ends early has as many runs of every method, in any order of arguments."""
     contest = ["experiment=search_contest", "search=local,random", "case=tpcc_1"]
     for typed in (["seed=1"], ["seed=1,2"]):
         _, axes = split_axes([*contest, *typed])
@@ -341,8 +341,8 @@ def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
     assert split_axes(["seed=1", "search=random"])[1] == {}, "nothing sweeps these"
 
 
-def test_kill_9_and_on(tmp_path: Path) -> None:
-    """Whoever is killed in the second run of a sweep makes the first one no second time."""
+def test_a_killed_sweep_resumes(tmp_path: Path) -> None:
+    """A sweep killed in its second run does not repeat the first one."""
     program = (
         "import sys; from tests.trainer import fake_engine; sys.modules['engine'] = fake_engine\n"
         "from trainer import table_check; from tests.trainer.fake_trials import FakeTrialPool\n"

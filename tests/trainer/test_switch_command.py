@@ -25,7 +25,7 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("machine", ["threads", "virtual"])
-def test_it_shows_intervals_and_says_whether_there_is_a_dip(
+def test_evaluate_shows_intervals_and_dips(
     elsewhere: ModuleType, tmp_path: Path, machine: str
 ) -> None:
     done = run(f"machine={machine}", "policy=occ,ic3", "output=found.json", "picture=found.png")
@@ -43,13 +43,13 @@ def test_it_shows_intervals_and_says_whether_there_is_a_dip(
     assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_programs_read_what_the_file_has(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_the_json_output_equals_the_file(elsewhere: ModuleType, tmp_path: Path) -> None:
     done = run("policy=occ,ic3", "output=found.json", "--format", "json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == json.loads((tmp_path / "found.json").read_text())
 
 
-def test_files_are_written_though_nobody_reads_what_is_printed(
+def test_files_are_written_if_the_output_is_closed(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def closed(table: object) -> None:
@@ -62,12 +62,12 @@ def test_files_are_written_though_nobody_reads_what_is_printed(
 
 
 @pytest.mark.parametrize("policies", ["occ+smf,ic3+smf", "occ+fifo,ic3"])
-def test_policies_of_one_schedule_are_taken(elsewhere: ModuleType, policies: str) -> None:
+def test_policies_with_equal_schedules_are_accepted(elsewhere: ModuleType, policies: str) -> None:
     done = run(f"policy={policies}")
     assert done.exit_code == 0, done.output
 
 
-def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
+def test_several_switches_at_given_times(elsewhere: ModuleType) -> None:
     done = run("policy=occ,ic3,occ", "at=2,6", "seconds=8", "intervals=16")
     assert done.exit_code == 0, done.output
     assert "occ → ic3 at 2 s" in done.output
@@ -103,12 +103,12 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["output=x.png", "picture=x.png"], "picture=x.png: is also output="),
     ],
 )
-def test_what_makes_no_sense_is_named(elsewhere: ModuleType, words: list[str], said: str) -> None:
+def test_invalid_switches_are_reported(elsewhere: ModuleType, words: list[str], said: str) -> None:
     done = run(*words)
     assert (done.exit_code, said in done.output) == (2, True), done.output
 
 
-def test_a_run_that_fails_says_so(elsewhere: ModuleType, tmp_path: Path) -> None:
+def test_a_failing_run_is_reported(elsewhere: ModuleType, tmp_path: Path) -> None:
     shown = CliRunner().invoke(heddle, ["policy", "show", "ic3", "--json"])
     document = {**json.loads(shown.output), "name": "explode"}
     (tmp_path / "explode.json").write_text(json.dumps(document))

@@ -18,7 +18,7 @@ from trainer.search.random import RandomConfig
 
 
 def publishes(trial: Trial) -> bool:
-    """Such tables are the fastest on the stand-in engine."""
+    """Whether a table publishes; such tables are the fastest on the stand-in engine."""
     rows = json.loads(trial.subject.policy or "{}")["cc"]
     return any(row["write_visibility"] == "PUBLIC" for row in rows)
 
@@ -36,7 +36,7 @@ def test_every_best_is_checked_once(fake_engine: ModuleType, tmp_path: Path) -> 
     assert (trial.cores, trial.machine["kind"]) == (4, "virtual")
 
 
-def test_a_table_that_fails_is_refused_kept_and_charged(
+def test_a_failing_table_is_refused_saved_and_counted(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: Encoding
 ) -> None:
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
@@ -69,14 +69,14 @@ def test_a_refused_table_is_not_checked_again_after_a_resume(
         train(virtual_settings(generations), tmp_path / "stopped")
     names = [trial.subject.name for trial in FakeTrialPool.checked]
     state = Checkpoint.load(tmp_path / "stopped")
-    assert len(names) == len(state.checked) + 2 * len(state.refused)  # once more for the history
+    assert len(names) == len(state.checked) + 2 * len(state.refused)  # again for the history
     FakeTrialPool.checked.clear()
     train(virtual_settings(4), tmp_path / "straight")
     straight = Checkpoint.load(tmp_path / "straight")
     assert (straight.search, straight.samples) == (state.search, state.samples)
 
 
-def test_if_every_table_fails_the_run_does(
+def test_a_run_fails_if_every_table_fails(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: True))
@@ -84,10 +84,10 @@ def test_if_every_table_fails_the_run_does(
         train(settings(2), tmp_path / "run")
 
 
-def test_of_a_search_that_found_nothing_a_seed_is_left(
+def test_a_search_without_a_table_returns_a_seed(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is a run like others, and ends as such: no sweep is to stop at it, or to try it again."""
+    """The run ends normally, so that a sweep neither stops nor repeats it."""
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
     search = RandomConfig(name="random", generations=2, proposals=8)
     training = make_training(settings(2, search=search), tmp_path / "run")
@@ -99,7 +99,7 @@ def test_of_a_search_that_found_nothing_a_seed_is_left(
     assert "found no table that can be used; a seed is what is left" in said
 
 
-def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
+def test_a_process_killed_for_its_memory_does_not_fail_the_table(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed = Verdict(("crashed: its process ended by signal SIGKILL\n",))
@@ -109,14 +109,14 @@ def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
     assert Checkpoint.load(tmp_path / "run").refused == {}
 
 
-def test_nothing_is_checked_where_it_is_switched_off(
+def test_nothing_is_checked_if_the_check_is_disabled(
     fake_engine: ModuleType, tmp_path: Path
 ) -> None:
     train(settings(2, check=TableCheckConfig(enabled=False)), tmp_path / "run")
     assert FakeTrialPool.checked == []
 
 
-def test_what_was_not_checked_is_once_the_check_is_switched_on(
+def test_unchecked_tables_are_checked_once_the_check_is_enabled(
     fake_engine: ModuleType, tmp_path: Path
 ) -> None:
     train(virtual_settings(3, check=TableCheckConfig(enabled=False)), tmp_path / "run")

@@ -19,7 +19,7 @@ from trainer.timeline.picture import Window, draw_window
 
 @pytest.fixture(scope="module")
 def recorded() -> Timeline:
-    """IC3 on four cores of the engine, which waits, publishes and retries."""
+    """Record IC3 on four cores of the engine, with waits, publications and retries."""
     evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"})
     subject = subject_of("ic3", evaluator.signature, untuned)
     timeline = evaluator.record(subject, 0.0004, warmup=0.0005, seed=1, events=1_000_000)
@@ -31,11 +31,11 @@ def slices(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in document["traceEvents"] if event["ph"] == "X"]
 
 
-def test_every_slice_lies_in_its_track_s_open_one(recorded: Timeline) -> None:
-    """What overlaps without nesting, viewers drop or draw wrong."""
+def test_slices_of_a_track_nest(recorded: Timeline) -> None:
+    """Viewers drop or misdraw slices that overlap without nesting."""
     by_core = defaultdict(list)
     for event in slices(chrome_trace(recorded, "test")):
-        # As viewers cut them down, to nanoseconds.
+        # Viewers truncate times to nanoseconds.
         by_core[event["tid"]].append((int(event["ts"] * 1000), int(event["dur"] * 1000)))
     assert sorted(by_core) == [0, 1, 2, 3]
     for events in by_core.values():
@@ -48,7 +48,7 @@ def test_every_slice_lies_in_its_track_s_open_one(recorded: Timeline) -> None:
             open_until.append(begin + duration)
 
 
-def test_everything_that_happened_is_in_the_trace(recorded: Timeline) -> None:
+def test_every_event_is_in_the_trace(recorded: Timeline) -> None:
     document = chrome_trace(recorded, "test")
     by_kind = defaultdict(list)
     for event in slices(document):
@@ -111,7 +111,9 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(heddle, ["timeline", *words])
 
 
-def test_the_command_writes_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_reported_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     short = ("machine.cores=2", "seconds=0.0001", "warmup=0")
     done = run("policy=occ", *short, "output=a.json", "picture=a.png")
@@ -150,7 +152,7 @@ def test_the_command_writes_what_it_says(tmp_path: Path, monkeypatch: pytest.Mon
         (("machine.cores=257",), "must be at most 256"),
     ],
 )
-def test_a_mistake_is_explained(
+def test_mistakes_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

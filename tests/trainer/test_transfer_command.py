@@ -35,7 +35,7 @@ def run(*words: str) -> Result:
 
 
 def write_policy(path: Path, warehouses: int, cores: int) -> None:
-    """IC3's table, as if it had been trained somewhere."""
+    """Write IC3's table as if it had been trained in a place."""
     shown = CliRunner().invoke(heddle, ["policy", "show", "ic3", "--json"])
     document = json.loads(shown.output)
     document["provenance"] = {
@@ -69,7 +69,7 @@ def test_every_policy_is_compared_in_every_place(elsewhere: ModuleType, tmp_path
     assert (tmp_path / "found" / "transfer.png").stat().st_size > 10_000
 
 
-def test_the_table_names_files_briefly_and_marks_homes(
+def test_the_table_shortens_file_names_and_marks_training_places(
     elsewhere: ModuleType, tmp_path: Path
 ) -> None:
     (tmp_path / "deep").mkdir()
@@ -80,7 +80,7 @@ def test_the_table_names_files_briefly_and_marks_homes(
     assert line.count("*") == 1
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(
+def test_ctrl_c_keeps_finished_places(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = elsewhere.Session.run
@@ -99,7 +99,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(
     assert "not all runs were made" in " ".join(done.output.split())
 
 
-def test_a_place_that_fails_costs_only_itself(
+def test_a_failing_place_does_not_affect_others(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = elsewhere.Session.run
@@ -123,7 +123,7 @@ def test_a_place_that_fails_costs_only_itself(
     ]
 
 
-def test_violations_are_told_with_their_place(elsewhere: ModuleType) -> None:
+def test_violations_are_reported_with_their_place(elsewhere: ModuleType) -> None:
     elsewhere.VIOLATIONS.append("money is missing")
     done = run("policy=silo", "reference=silo", "machine=virtual", "machine.cores=2,3")
     assert done.exit_code == 1
@@ -143,7 +143,7 @@ def test_violations_are_told_with_their_place(elsewhere: ModuleType) -> None:
         (("output=nowhere/\0",), "output=nowhere"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_measured(
+def test_mistakes_are_reported_before_measuring(
     elsewhere: ModuleType, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     write_policy(tmp_path / "four.json", warehouses=4, cores=2)
@@ -153,7 +153,7 @@ def test_a_mistake_is_told_before_anything_is_measured(
     assert "sweep" not in done.output
 
 
-def test_a_policy_that_does_not_fit_a_place_is_told(
+def test_a_policy_that_does_not_fit_a_place_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -164,7 +164,7 @@ def test_a_policy_that_does_not_fit_a_place_is_told(
     assert "is for workload 'tpcc', not 'ycsb'" in done.output
 
 
-def test_combinations_name_what_differs() -> None:
+def test_combinations_are_named_by_their_differences() -> None:
     found = combinations(["workload=tpcc,ycsb", "machine/costs=paper,paper", "seed=2"])
     assert [one.label for one in found] == ["tpcc, costs paper", "ycsb, costs paper"]
     assert found[1].overrides == ["workload=ycsb", "machine/costs=paper", "seed=2"]
@@ -231,20 +231,20 @@ def test_a_file_is_read_once_for_all_columns(
     assert "–" not in done.output
 
 
-def test_a_title_tells_virtual_cores_from_real_ones(elsewhere: ModuleType) -> None:
+def test_titles_distinguish_virtual_and_real_cores(elsewhere: ModuleType) -> None:
     done = run("policy=silo", "reference=silo", "machine=threads,virtual", "machine.cores=1")
     assert done.exit_code == 0, done.output
     assert "1 real and virtual cores" in " ".join(done.output.split())
 
 
-def test_an_experiment_has_places_of_its_own() -> None:
+def test_an_experiment_has_its_own_places() -> None:
     typed = ["experiment=smf_warehouses", "machine.cores=4"]
     found = combinations(with_swept("evaluate", typed))
     assert [one.label for one in found] == [f"warehouses {n}" for n in (1, 5, 10, 20, 40)]
     config = compose_settings("evaluate", found[1].overrides, EvaluateConfig)
     assert (config.workload["warehouses"], config.machine.cores) == (5, 4)
     assert "two_phase_locking+smf" in config.policy
-    # What is typed goes first.
+    # Typed settings take precedence.
     few = combinations(with_swept("evaluate", [*typed, "workload.warehouses=2,3"]))
     assert [one.label for one in few] == ["warehouses 2", "warehouses 3"]
     assert with_swept("evaluate", ["seed=2"]) == ["seed=2"]
@@ -256,7 +256,7 @@ def test_an_experiment_has_places_of_its_own() -> None:
     "name",
     ["smf_applications", "smf_contention", "smf_errors", "smf_slow_store", "smf_warehouses"],
 )
-def test_experiments_of_the_smf_paper_are_whole(name: str) -> None:
+def test_experiments_of_the_smf_paper_are_complete(name: str) -> None:
     for one in combinations(with_swept("evaluate", [f"experiment={name}"])):
         config = compose_settings("evaluate", one.overrides, EvaluateConfig)
         assert config.machine.kind == "virtual"
@@ -264,13 +264,13 @@ def test_experiments_of_the_smf_paper_are_whole(name: str) -> None:
         assert config.workload["name"]
 
 
-def test_files_are_labelled_by_what_tells_them_apart() -> None:
+def test_files_are_labelled_by_their_differences() -> None:
     names = ["silo", "runs/a/policy.json", "runs/b/policy.json", "x/t.json", "y/t.json", "u.json"]
     labels = Transfer(names, "silo", [], interrupted=False).labels
     assert labels == ["silo", "a", "b", "x/t", "y/t", "u"]
 
 
-def test_a_protocol_has_no_home() -> None:
+def test_a_protocol_has_no_training_place() -> None:
     place = Place("here", {"name": "tpcc"}, {"kind": "virtual"}, 2)
     assert not place.is_training_place(of_policy("bare", '{"provenance": {}}'))
 
@@ -278,7 +278,7 @@ def test_a_protocol_has_no_home() -> None:
 def shorten(
     engine: ModuleType, monkeypatch: pytest.MonkeyPatch, protocols: set[str], seconds: float
 ) -> None:
-    """Runs of these protocols last this many seconds; in none they commit nothing."""
+    """Make runs of these protocols last this many seconds; in 0 seconds they commit nothing."""
     result_of = engine.Session._result
 
     def short(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def shorten(
 TWO_POLICIES = ("policy=silo,two_phase_locking", "reference=silo", "run.repeats=2")
 
 
-def test_windows_that_are_not_as_asked_for_are_named(
+def test_windows_of_other_lengths_are_named(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shorten(elsewhere, monkeypatch, {"two_phase_locking"}, 0.25)
@@ -336,7 +336,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
 
 
-def test_workers_that_share_cores_are_no_cores(
+def test_workers_that_share_cores_are_not_called_cores(
     elsewhere: ModuleType, two_cores: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
@@ -361,14 +361,14 @@ def test_workers_that_share_cores_are_no_cores(
     assert ["workers" in label for label in written] == [False, True]
 
 
-def test_a_warning_of_all_places_is_said_once(elsewhere: ModuleType, two_cores: None) -> None:
+def test_a_warning_of_all_places_is_shown_once(elsewhere: ModuleType, two_cores: None) -> None:
     where = ("machine=threads", "machine.cores=3", "workload.warehouses=1,2")
     words = " ".join(run(*TWO_POLICIES, *where).stdout.split())
     assert words.count("warning: 3 workers share 2 cores") == 1
     assert "3 workers on 2 real cores" in words
 
 
-def test_a_title_of_both_kinds_calls_no_workers_cores(
+def test_a_title_of_both_kinds_does_not_call_workers_cores(
     elsewhere: ModuleType, two_cores: None
 ) -> None:
     words = " ".join(

@@ -1,4 +1,4 @@
-"""Values as people type them: paths of any characters, lists by commas."""
+"""Values of the command line: paths with any characters, lists with commas."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ PATHS = [
 
 @pytest.mark.parametrize("key", ["output", "resume"])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_path_is_what_was_typed(key: str, path: str) -> None:
+def test_a_path_is_taken_literally(key: str, path: str) -> None:
     (override,) = parse_overrides([f"{key}={path}"])
     assert override.value() == path
     assert value_of([f"{key}={path}"], key) == path
 
 
 NO_NAMES = {"a,b.json", "[1]", " leading and trailing "}
-"""What Hydra reads as a list, or without its spaces, where it may be several names."""
+"""Values that Hydra would read as a list, or without spaces, where a list of names is allowed."""
 
 
 @pytest.mark.parametrize("name", sorted({*PATHS} - NO_NAMES))
-def test_a_name_may_have_any_character_but_a_comma(name: str) -> None:
+def test_a_name_can_have_any_character_except_a_comma(name: str) -> None:
     (override,) = parse_overrides([f"mlflow.experiment={name}"])
     assert override.value() == name
 
 
 @pytest.mark.parametrize("typed", ["output=o.json", "seed=1,2", "output=null", "search=random"])
-def test_what_hydra_reads_stays(typed: str) -> None:
+def test_values_that_hydra_reads_are_unchanged(typed: str) -> None:
     (text,) = as_hydra_reads([typed])
     assert OverridesParser.create().parse_override(text).input_line.replace("'", "") == typed
 
 
 @pytest.mark.parametrize("typed", ["output='a b'", "workload.trace='jü'", "baselines=['silo']"])
-def test_what_is_quoted_stays(typed: str) -> None:
+def test_quoted_values_are_unchanged(typed: str) -> None:
     assert as_hydra_reads(as_hydra_reads([typed])) == [typed]
 
 
@@ -110,19 +110,19 @@ def test_a_file_with_commas_needs_no_quotes(
         "mlflow.experiment=${oc.env:HOME}",
     ],
 )
-def test_a_name_can_not_hold_the_name_of_a_setting(typed: str) -> None:
+def test_a_name_cannot_contain_the_name_of_a_setting(typed: str) -> None:
     with pytest.raises(UsageError, match=r"\$\{"):
         as_hydra_reads([typed])
 
 
-def test_a_number_can_be_another_setting() -> None:
+def test_a_number_can_refer_to_another_setting() -> None:
     assert as_hydra_reads(["workload.warehouses=${machine.cores}"]) == [
         "workload.warehouses=${machine.cores}"
     ]
 
 
 @pytest.mark.parametrize("name", ["[l]", "tab\t", " x", "{a}", "a[1](b)\t", "1e3", "true"])
-def test_a_folder_that_is_there_is_what_was_typed(
+def test_an_existing_folder_is_taken_literally(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -135,22 +135,22 @@ def test_a_folder_that_is_there_is_what_was_typed(
         assert override.value() == [name]
 
 
-def test_several_values_of_a_text_are_several() -> None:
+def test_several_values_of_a_text_are_a_sweep() -> None:
     (override,) = parse_overrides(["workload.trace=jürgen,b"])
     assert [unquoted(one) for one in override.sweep_string_iterator()] == ["jürgen", "b"]
 
 
-def test_numbers_have_commas_too() -> None:
+def test_numbers_can_be_listed_with_commas() -> None:
     assert as_hydra_reads(["draw_cores=0,1,2"], "timeline") == ["draw_cores=[0,1,2]"]
 
 
-def test_a_sweep_over_lists_stays_one() -> None:
+def test_a_sweep_over_lists_is_unchanged() -> None:
     assert as_hydra_reads(["baselines=[silo],[silo,occ]"], "train") == [
         "baselines=[silo],[silo,occ]"
     ]
 
 
-def test_what_cant_be_read_says_how_to_quote_it() -> None:
+def test_unreadable_values_show_how_to_quote_them() -> None:
     with pytest.raises(UsageError, match="quotes, which the shell must not take away") as raised:
         parse_overrides(["seed=a#b"])
     assert """'seed='"'"'a#b'"'"''""" in str(raised.value)
@@ -162,6 +162,6 @@ def test_commands_for_copying_are_quoted() -> None:
     )
 
 
-def test_a_path_in_a_command_is_no_option() -> None:
+def test_a_path_in_a_command_is_not_an_option() -> None:
     assert heddle_command("report", Path("-r/run")) == "heddle report ./-r/run"
     assert heddle_command("train", "-m", "sweep=-r/s") == "heddle train -m sweep=-r/s"

@@ -55,13 +55,13 @@ def test_as_fast_as_the_best_baseline_is_no_gain() -> None:
     assert found.line.endswith("no significant difference")
 
 
-def test_slower_is_worse_and_does_not_end_like_a_win() -> None:
+def test_a_slower_policy_is_worse_than_the_best_baseline() -> None:
     found = validated(silo=around(0.678), occ=around(0.9))
     assert found.kind is Kind.WORSE
     assert found.line.startswith("worse: use silo; 0.678 × silo (")
 
 
-def test_one_repeat_decides_nothing() -> None:
+def test_one_repeat_is_not_decisive() -> None:
     found = validated(silo=[1.233])
     assert found.line == (
         "not decided: 1.233 × silo; one repeat has no interval; set run.repeats to 3 or more"
@@ -72,12 +72,12 @@ def test_one_repeat_decides_nothing() -> None:
     assert validated(silo=[1.0] * 4).kind is Kind.NO_DIFFERENCE
 
 
-def test_a_baseline_that_is_noisy_and_not_beaten_stands_in_the_way() -> None:
+def test_a_noisy_baseline_prevents_a_gain() -> None:
     found = validated(silo=around(1.1), occ=[0.9, 1.1, 1.05, 0.95, 1.1])
     assert (found.kind, found.baseline) == (Kind.NO_DIFFERENCE, "occ")
 
 
-def test_an_interval_that_is_too_wide_shows_no_equality_and_asks_for_more() -> None:
+def test_a_wide_interval_asks_for_more_repeats() -> None:
     found = validated(silo=[0.5, 1.4, 3.9])
     assert found.kind is Kind.UNDECIDED
     assert found.line.startswith("not decided: 1.398 × silo (95% interval 0.1")
@@ -90,7 +90,7 @@ def test_an_interval_that_is_too_wide_shows_no_equality_and_asks_for_more() -> N
 
 
 def starved(comparison: Comparison, name: str) -> None:
-    """As if a policy had never committed a Payment, and twice as much of the rest."""
+    """Change a comparison as if a policy had committed twice the rest but no Payment."""
     row = comparison.row(name)
     assert row is not None
     row.repeats[:] = [
@@ -104,7 +104,7 @@ def starved(comparison: Comparison, name: str) -> None:
     ]
 
 
-def test_a_baseline_that_leaves_transactions_out_is_no_measure(evaluator: Evaluator) -> None:
+def test_a_baseline_that_starves_transactions_is_not_compared(evaluator: Evaluator) -> None:
     subjects = [replace(NATIVE[name], name=name) for name in ("silo", "two_phase_locking")]
     learned = replace(NATIVE["silo"], name="learned")
     plan = ComparisonPlan(0.1, 3, 0.0)
@@ -123,7 +123,7 @@ def test_a_baseline_that_leaves_transactions_out_is_no_measure(evaluator: Evalua
     assert list(ratios) == ["silo", "two_phase_locking"]
 
 
-def test_scores_are_the_ratios_of_the_verdict(evaluator: Evaluator) -> None:
+def test_scores_equal_the_ratios_of_the_verdict(evaluator: Evaluator) -> None:
     subjects = [NATIVE["silo"], NATIVE["two_phase_locking"]]
     comparison = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 4, 0.0), 1)
     found = judge(comparison.ratios("silo"), 0.95)
@@ -131,14 +131,14 @@ def test_scores_are_the_ratios_of_the_verdict(evaluator: Evaluator) -> None:
     assert comparison.scores("silo") == {found.baseline: found.ratio}
 
 
-def test_a_baseline_of_any_name_is_text_in_a_line() -> None:
+def test_names_of_baselines_are_escaped_in_a_line() -> None:
     found = judge({"a\nb\x1b[1m.json": around(0.9)}, 0.95)
     assert found is not None
     assert "\n" not in found.line
     assert "\x1b" not in found.line
 
 
-def test_who_leaves_transactions_out_is_not_better(evaluator: Evaluator) -> None:
+def test_a_policy_that_starves_transactions_is_not_better(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, [NATIVE["silo"]], ComparisonPlan(0.1, 1, 0.0), 1)
     assert left_out_by("silo", [comparison]) is None
     (result,) = comparison.rows[0].repeats
@@ -164,7 +164,7 @@ def test_without_a_baseline_there_is_no_verdict() -> None:
     assert judge({"silo": []}, 0.95) is None
 
 
-def test_asked_more_often_each_time_must_be_surer() -> None:
+def test_several_analyses_need_more_confidence() -> None:
     ratios = {"silo": around(1.012)}
     once, often = judge(ratios, 0.95), judge(ratios, 0.95, analyses=3)
     assert once is not None
@@ -172,7 +172,7 @@ def test_asked_more_often_each_time_must_be_surer() -> None:
     assert (once.kind, often.kind) == (Kind.BETTER, Kind.NO_DIFFERENCE)
 
 
-def test_of_equals_few_are_called_better_however_often_it_is_asked() -> None:
+def test_repeated_analyses_rarely_call_equal_policies_better() -> None:
     draw, plan = random.Random(7), ComparisonPlan(0.1, 5, 0.0, repeats_max=20)
     wrong = 0
     for _ in range(200):
@@ -184,7 +184,7 @@ def test_of_equals_few_are_called_better_however_often_it_is_asked() -> None:
             if found.is_decided(0.01):
                 break
         wrong += found.kind is Kind.BETTER
-    # Half of one in twenty is expected at most: 5, with a standard deviation of 2.2.
+    # At most half of one in twenty is expected: 5, with a standard deviation of 2.2.
     assert wrong <= 13
 
 
@@ -200,7 +200,7 @@ def test_a_known_algorithm_is_recognised_by_its_effect(tpcc: Signature) -> None:
     occ = build_seed("occ", tpcc)
     assert same_as_known(occ) == "OCC"
     assert same_as_known(build_seed("ic3", tpcc)) == "IC3"
-    # A wait for a type on which nothing can depend is never noticed.
+    # A wait for a type without possible dependencies has no effect.
     idle = replace(occ.cc[3], wait=dict.fromkeys(occ.cc[3].wait, "COMMIT"))
     assert same_as_known(replace(occ, cc=(*occ.cc[:3], idle, *occ.cc[4:]))) == "OCC"
     row = BackoffRow(INITIAL_US[4], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -212,14 +212,14 @@ def test_a_known_algorithm_is_recognised_by_its_effect(tpcc: Signature) -> None:
     assert same_as_known(replace(occ, cc=(early, *occ.cc[1:]))) is None
 
 
-def test_what_is_unchanged_is_no_gain_however_it_was_measured() -> None:
+def test_an_unchanged_algorithm_is_no_gain() -> None:
     found = judge({"silo_tuned": around(1.233)}, 0.95, same_as="OCC")
     assert found is not None
     assert found.kind is Kind.UNCHANGED
     assert "no gain: use silo_tuned; what was learned is OCC unchanged" in found.line
 
 
-# ---- repeats until it is decided -----------------------------------------------------------------
+# ---- repeats until a decision --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,7 @@ def test_repeats_are_doubled(repeats: int, most: int, asked: tuple[int, ...]) ->
     assert ComparisonPlan(0.1, repeats, 0.0, most).analyses == asked
 
 
-def test_repeats_go_on_until_there_are_enough(
-    evaluator: Evaluator, fake_engine: ModuleType
-) -> None:
+def test_repeats_continue_until_decided(evaluator: Evaluator, fake_engine: ModuleType) -> None:
     plan, asked = ComparisonPlan(0.1, 2, 0.0, repeats_max=9), []
 
     def enough(comparison: Comparison) -> bool:
@@ -249,7 +247,7 @@ def test_repeats_go_on_until_there_are_enough(
     assert [len(row.repeats) for row in comparison.rows] == [2, 2]
 
 
-def test_of_one_run_no_spread_is_shown(evaluator: Evaluator) -> None:
+def test_one_run_has_no_spread(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, [NATIVE["silo"]], ComparisonPlan(0.1, 1, 0.0), 1)
     text = as_text(comparison_table(comparison, ""))
     assert "±" not in text
@@ -257,14 +255,14 @@ def test_of_one_run_no_spread_is_shown(evaluator: Evaluator) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "repeats"), [(None, 12), (1e-6, 3)])
-def test_a_training_goes_on_as_long_as_it_may(
+def test_an_undecided_training_uses_all_repeats(
     fake_engine: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     seconds: float | None,
     repeats: int,
 ) -> None:
-    """Noise of a fifth hides every gain."""
+    """Noise of 20 % hides every gain."""
     monkeypatch.setattr(fake_engine, "NOISE", 0.2)
     monkeypatch.setattr("trainer.run.same_as_known", lambda document: None)
     sure = VerdictConfig(repeats_max=12, seconds=seconds)
@@ -276,7 +274,7 @@ def test_a_training_goes_on_as_long_as_it_may(
     assert outcome.verdict.repeats == repeats
 
 
-def test_a_training_that_is_decided_ends_at_once(
+def test_a_decided_training_ends_at_once(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "NOISE", 0.0001)
@@ -298,7 +296,7 @@ def run(*arguments: str) -> Any:
 def mine(
     fake_engine: ModuleType, tpcc: Signature, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """A table that is better than Silo and no more than as fast as `silo_tuned`: in `mine.json`."""
+    """Write `mine.json`: a table better than Silo and as fast as `silo_tuned`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fake_engine, "NOISE", 0.002)
     occ = build_seed("occ", tpcc)
@@ -307,7 +305,7 @@ def mine(
     return fake_engine
 
 
-def test_evaluate_judges_what_was_learned(mine: ModuleType) -> None:
+def test_evaluate_judges_a_learned_policy(mine: ModuleType) -> None:
     done = run(*EVALUATE, "run.repeats=5", "output=out.json", "--fail-unless-better")
     assert done.exit_code == NOT_BETTER, done.output
     assert "mine.json: no gain: use silo_tuned; " in done.output
@@ -318,7 +316,7 @@ def test_evaluate_judges_what_was_learned(mine: ModuleType) -> None:
     assert "mine.json: use it: 1." in done.output
 
 
-def test_evaluate_goes_on_where_it_is_asked_to(mine: ModuleType) -> None:
+def test_evaluate_adds_repeats_on_request(mine: ModuleType) -> None:
     mine.NOISE = 0.2
     done = run(*EVALUATE, "run.repeats=3", "verdict.repeats_max=6", "output=out.json")
     assert done.exit_code == 0, done.output
@@ -339,13 +337,13 @@ def test_evaluate_goes_on_where_it_is_asked_to(mine: ModuleType) -> None:
         (["evaluate", "verdict.repeats_max=0"], "verdict.repeats_max=0: must be at least 1"),
     ],
 )
-def test_mistakes_are_told(mine: ModuleType, arguments: list[str], message: str) -> None:
+def test_mistakes_are_reported(mine: ModuleType, arguments: list[str], message: str) -> None:
     done = run(*arguments)
     assert done.exit_code == 2, done.output
     assert message in done.output
 
 
-def test_train_ends_with_a_verdict_everywhere(mine: ModuleType) -> None:
+def test_train_reports_a_verdict_in_every_output(mine: ModuleType) -> None:
     typed = [
         "machine.cores=2",
         "search=evolution",

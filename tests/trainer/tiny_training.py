@@ -1,4 +1,4 @@
-"""The smallest real training on virtual cores: the command on the compiled engine, in seconds."""
+"""The smallest real training on virtual cores: the command on the compiled engine takes seconds."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ TINY = (
 
 
 def start_training(folder: Path, *arguments: str, first: str = "") -> subprocess.Popen[str]:
-    """`heddle train` in a process and a session of its own.
+    """Start `heddle train` in its own process and session.
 
     Args:
-        folder: where it runs; `runs` is made in it.
+        folder: the working directory; `runs` is created in it.
         arguments: settings.
         first: Python that the process runs before the command, once the engine is loaded (which may
             write to its build's log).
@@ -70,13 +70,13 @@ def start_training(folder: Path, *arguments: str, first: str = "") -> subprocess
 
 
 def run_of(folder: Path) -> Path:
-    """The folder of the only run."""
+    """Return the folder of the only run."""
     (found,) = (folder / "runs").glob("*seed*")
     return found
 
 
 def found(folder: Path) -> list[Any]:
-    """What a run found: its policy's table, the figures of every generation, its samples."""
+    """Return the results of a run: its table, the figures of each generation, and its samples."""
     state, policy = Checkpoint.load(folder), load(folder / "policy.json")
     figures = [(one.best, one.median, one.worst, one.origin) for one in state.history]
     scores = [policy.provenance[key] for key in ("scores", "evaluations", "generations", "origin")]
@@ -84,7 +84,7 @@ def found(folder: Path) -> list[Any]:
 
 
 def generations(folder: Path) -> int:
-    """How many of the only run have ended."""
+    """Return the number of completed generations of the only run."""
     if not list(folder.glob("runs/*seed*")):
         return 0
     return len(Checkpoint.load(run_of(folder)).history)

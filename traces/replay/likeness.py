@@ -50,16 +50,19 @@ WITH access AS (
     FROM read_parquet($files, hive_partitioning = false)
     WHERE epoch_us("begin") >= $first AND epoch_us("begin") < $end
 ),
+
 touched AS (
     SELECT transaction, session, span, access."table" AS "table", access.key AS key,
         access.kind IN {WRITE_KINDS} AS writes
     FROM access
 ),
+
 shared AS (
     SELECT span, "table", key,
         min(session) FILTER (writes) AS least_writer, max(session) FILTER (writes) AS last_writer
     FROM touched GROUP BY ALL HAVING bool_or(writes) AND min(session) <> max(session)
 )
+
 SELECT span, count(DISTINCT transaction) FROM touched JOIN shared USING (span, "table", key)
 WHERE writes OR least_writer <> session OR last_writer <> session GROUP BY span
 """
@@ -69,15 +72,18 @@ WITH access AS (
     SELECT unnest(accesses) AS access FROM read_parquet($files, hive_partitioning = false)
     WHERE epoch_us("begin") >= $first AND epoch_us("begin") < $end
 ),
+
 touched AS (
     SELECT access."table" AS "table", access.key AS key, count(*) AS accesses
     FROM access GROUP BY ALL
 ),
+
 ranked AS (
     SELECT *, row_number() OVER (PARTITION BY "table" ORDER BY accesses DESC) AS rank,
         count(*) OVER (PARTITION BY "table") AS rows
     FROM touched
 )
+
 SELECT "table", sum(accesses)::BIGINT, any_value(rows)::BIGINT, max(accesses)::BIGINT,
     sum(accesses) FILTER (rank <= greatest(1, rows // 100))::BIGINT
 FROM ranked GROUP BY ALL

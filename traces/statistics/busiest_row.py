@@ -17,9 +17,11 @@ WITH part AS (
     SELECT transaction, accesses FROM read_parquet($files, hive_partitioning = false)
     WHERE epoch_us("begin") >= $first AND epoch_us("begin") < $end
 ),
+
 written AS (
     SELECT transaction, unnest(accesses) AS access FROM part
 )
+
 SELECT access."table", count(DISTINCT transaction)::BIGINT AS writers,
     (SELECT count(*) FROM part)::BIGINT
 FROM written WHERE access.kind IN {WRITE_KINDS}

@@ -56,6 +56,7 @@ WITH request AS (
     FROM read_parquet($files, hive_partitioning = false)
     WHERE $types IS NULL OR list_contains($types, type)
 ),
+
 access AS (
     SELECT
         transaction, span, who, anonymous,
@@ -64,11 +65,13 @@ access AS (
         access.kind IN {WRITE_KINDS} AS writes
     FROM request
 ),
+
 shared AS (
     SELECT
         span, "table", key,
         min(who) FILTER (writes) AS least_writer,
         max(who) FILTER (writes) AS greatest_writer,
+        -- A session can have the number of a user.
         bool_and(anonymous) FILTER (writes) AS no_writer_known,
         bool_or(anonymous) FILTER (writes) AS a_writer_unknown
     FROM access
@@ -76,6 +79,7 @@ shared AS (
     HAVING bool_or(writes)
         AND (min(who) <> max(who) OR bool_and(anonymous) <> bool_or(anonymous))
 )
+
 SELECT span, count(DISTINCT transaction)
 FROM access JOIN shared USING (span, "table", key)
 WHERE writes

@@ -1,4 +1,4 @@
-"""The known peers of the side-by-side measurement, on programs that print in each peer's form."""
+"""The known peers of the side-by-side benchmark, on programs that print each peer's format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POLYJUICE = "echo 'RESULT throughput(80000.5),agg_abort_rate(0.01)'"
 
 
 def _program(path: Path, text: str) -> Path:
-    """A program that writes its arguments next to itself, one a line, and then does as told."""
+    """Write a program that saves its arguments next to itself, one per line, then runs `text`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{path}.arguments'\n{text}\n")
     path.chmod(0o755)
@@ -82,7 +82,7 @@ def test_stos_figure_and_run_time_are_corrected_by_the_measured_frequency(
     assert "sto:\n  - Order numbers come from a counter" in done.stdout
 
 
-def test_silos_figure_is_of_all_its_threads(this: Path, tmp_path: Path) -> None:
+def test_silos_figure_counts_all_threads(this: Path, tmp_path: Path) -> None:
     program = _program(tmp_path / "dbtest", SILO)
     done = _measure(this, f"silo={program}", "tpcc full 1w 2t")
     assert "silo 150,000 (150,000 to 150,000)" in _row(done, "silo")
@@ -100,7 +100,7 @@ def test_cicada_runs_in_its_own_folder_and_prints_millions(this: Path, tmp_path:
     assert _arguments(program) == ["1000000", "16", "0.5", "0", "100000", "2"]
 
 
-def test_ccbench_is_two_programs_told_apart_by_their_names(this: Path, tmp_path: Path) -> None:
+def test_ccbench_has_two_programs_distinguished_by_name(this: Path, tmp_path: Path) -> None:
     tpcc = _program(tmp_path / "tpcc_silo.exe", CCBENCH_TPCC)
     ycsb = _program(tmp_path / "ycsb_silo.exe", CCBENCH_YCSB)
     done = _measure(this, f"ccbench={tpcc}", " 1t", "--peer", f"ccbench={ycsb}")
@@ -132,7 +132,7 @@ def test_polyjuice_reads_the_artifacts_policy_or_a_given_one(this: Path, tmp_pat
         assert str(expected) in _arguments(program)
 
 
-def test_the_list_has_every_peer_with_its_cells_and_notes() -> None:
+def test_the_list_has_cells_and_notes_of_every_peer() -> None:
     done = _run("--peer", "list")
     assert done.returncode == 0, done.stderr
     assert list(catalog.peers()) == ["ccbench", "cicada", "polyjuice", "silo", "sto"]
@@ -166,7 +166,7 @@ def test_the_list_has_every_peer_with_its_cells_and_notes() -> None:
         ("silo={binary}", "tpcc full 1w 1t", "No such file or directory"),
     ],
 )
-def test_what_is_wrong_with_a_peer_is_one_sentence(
+def test_an_error_of_a_peer_is_one_sentence(
     this: Path, tmp_path: Path, peer: str, only: str, message: str
 ) -> None:
     (tmp_path / "text").write_text("text")
@@ -205,7 +205,9 @@ def test_a_build_for_other_records_is_refused(
     assert "throughput[tps]" in done.stderr  # the last lines of its output
 
 
-def test_a_run_that_takes_too_long_is_killed_with_its_children(this: Path, tmp_path: Path) -> None:
+def test_a_run_beyond_the_time_limit_is_killed_with_its_children(
+    this: Path, tmp_path: Path
+) -> None:
     program = _program(tmp_path / "dbtest", "sleep 100 & wait")
     start = time.monotonic()
     done = _measure(this, f"silo={program}", "tpcc full 1w 1t", "--timeout", 1)
@@ -223,7 +225,7 @@ def test_a_run_that_takes_too_long_is_killed_with_its_children(this: Path, tmp_p
         (["--other", "silo=/bin/true"], "silo: two engines have this name"),
     ],
 )
-def test_what_is_wrong_with_an_option_is_one_sentence(
+def test_an_invalid_option_is_one_sentence(
     this: Path, tmp_path: Path, words: list[str], message: str
 ) -> None:
     program = _program(tmp_path / "dbtest", SILO)
@@ -232,7 +234,7 @@ def test_what_is_wrong_with_an_option_is_one_sentence(
     assert message in done.stderr
 
 
-def test_a_clock_without_ticks_is_not_corrected_silently() -> None:
+def test_a_clock_without_ticks_is_an_error() -> None:
     clock = TscClock(ticks=r"([0-9]+) ticks", milliseconds=r"([0-9]+) ms")
     assert clock.correction("2000000 ticks, 2 ms", tsc_mhz=1000) == pytest.approx(1)
     for output in ("2 ms", "2000 ticks", "0 ticks, 0 ms"):
@@ -240,7 +242,7 @@ def test_a_clock_without_ticks_is_not_corrected_silently() -> None:
             clock.correction(output, tsc_mhz=1000)
 
 
-def test_a_benchmark_runs_only_the_values_it_has_words_for() -> None:
+def test_a_benchmark_runs_only_values_it_supports() -> None:
     benchmark = Benchmark("tpcc", ("-m{mix}", "-t{threads}"), "", words={"mix": {"full": "0"}})
     assert benchmark.runs({"name": "tpcc", "mix": "full"})
     assert not benchmark.runs({"name": "tpcc", "mix": "read_write"})

@@ -1,4 +1,4 @@
-"""The measurement of engines side by side, on engines made up."""
+"""The side-by-side benchmark, on made-up engines."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ def test_two_engines_are_compared_round_by_round(tmp_path: Path) -> None:
         (["--only", "nothing"], "--only nothing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, words: list[str], culprit: str) -> None:
+def test_errors_name_the_cause(tmp_path: Path, words: list[str], culprit: str) -> None:
     this = _program(tmp_path / "this", """echo '{"throughput": 3000}'""")
     done = _run(this, *CELL, *words)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""`heddle nightly --backtest` from its arguments to its page, on the engine and three days."""
+"""`heddle nightly --backtest` from arguments to page, on the engine and a trace of three days."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trainer.mlflow_store import MlflowStore
 
 @pytest.fixture(autouse=True)
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three days: the second is like the first, in the third nobody meets anybody."""
+    """Write three days: the second equals the first, and the third has no conflicts."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     days = [FIRST + timedelta(days=number) for number in range(3)]
@@ -40,7 +40,7 @@ def run(*typed: str) -> Result:
     )
 
 
-def test_two_nights_and_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_nights_and_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("--days", "2")
     assert done.exit_code == 0, done.output
     assert "median over 2 days" in done.stdout
@@ -69,7 +69,7 @@ def test_two_nights_and_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None
     assert again.stdout == done.stdout
 
 
-def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_backtest_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     measure = backtest_run.measure_next_day
     measured = []
 
@@ -113,7 +113,7 @@ def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     ]
 
 
-def test_what_cant_be_written_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_that_cannot_be_written_are_still_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise WritingError("tried/backtest.md: can't be written: No space left on device")
 
@@ -125,7 +125,7 @@ def test_what_cant_be_written_is_shown_all_the_same(monkeypatch: pytest.MonkeyPa
 
 
 class MovingAlias:
-    """A registry whose alias points to another version each time that it is asked."""
+    """A registry whose alias points to another version at each request."""
 
     def __init__(self, policies: dict[str, str]) -> None:
         self.policies = policies
@@ -139,7 +139,7 @@ class MovingAlias:
         return self.policies[typed]
 
 
-def test_an_alias_that_moves_is_held_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_alias_is_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = {"name": "replay", "trace": "shop", "day": f"{FIRST}", "hours": "peak"}
     signature = workload_signature(load_engine(), workload)
     registry = MovingAlias(
@@ -177,7 +177,7 @@ def test_an_alias_that_moves_is_held_fast(monkeypatch: pytest.MonkeyPatch) -> No
     ] * 2
 
 
-def test_a_day_that_is_damaged_is_told_and_left_out(shop: Path) -> None:
+def test_a_damaged_day_is_reported_and_left_out(shop: Path) -> None:
     (file,) = shop.glob("day=2026-03-03/*.parquet")
     file.write_bytes(b"no Parquet")
     done = run("--days", "1")
@@ -219,7 +219,7 @@ def test_another_folder_or_plan_is_refused() -> None:
         (["search.generations=null", "--days", "1"], "would never end"),
     ],
 )
-def test_mistakes_are_told(typed: list[str], words: str) -> None:
+def test_mistakes_are_reported(typed: list[str], words: str) -> None:
     done = run(*typed)
     assert done.exit_code == 2, done.output
     assert words in done.stderr

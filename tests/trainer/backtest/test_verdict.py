@@ -66,7 +66,7 @@ def step(number: int, ratio: float, trained: bool = True, **changed: Any) -> Ste
     return Step(night, day)
 
 
-def test_the_verdict_is_the_median_and_counts_what_is_sure() -> None:
+def test_the_verdict_is_the_median_and_counts_significant_days() -> None:
     steps = [step(0, 1.2), step(1, 1.005, trained=False), step(2, 0.9)]
     found = verdict_of([*steps, replace(steps[0], next_day=None, reason="2026-03-05: damaged")])
     assert found is not None
@@ -82,11 +82,11 @@ def test_nothing_measured_is_no_verdict() -> None:
     assert "2026-03-02: has no requests" in page_of(steps, 0.95)
 
 
-def test_a_gain_is_not_explained_away() -> None:
+def test_a_gain_has_no_explanation_of_failure() -> None:
     assert no_gain_reasons([step(0, 1.1), step(1, 1.2), step(2, 0.5)]) == []
 
 
-def test_no_gain_is_explained_by_what_was_measured() -> None:
+def test_a_missing_gain_is_explained_by_measurements() -> None:
     words = " ".join(no_gain_reasons([step(0, 0.98), step(1, 0.99, trained=False)]))
     assert "aborts 25.0% of its attempts" in words
     assert "loses 80% of the cores' time" in words
@@ -96,7 +96,7 @@ def test_no_gain_is_explained_by_what_was_measured() -> None:
     assert "1 search measured 100 tables" in words
 
 
-def test_a_row_that_is_seldom_written_is_not_blamed() -> None:
+def test_a_rarely_written_row_is_not_blamed() -> None:
     words = " ".join(no_gain_reasons([step(0, 0.98, busiest_share=0.01)]))
     assert "of goods, is written by 1.0%" in words
     assert "one after the other" not in words
@@ -113,7 +113,7 @@ def test_page_and_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [step(0, 0.98), replace(step(0, 1.0), next_day=None, reason="no")])
-def test_a_step_is_kept_and_found_again(tmp_path: Path, kept: Step) -> None:
+def test_a_step_is_saved_and_loaded(tmp_path: Path, kept: Step) -> None:
     state = StateFolder(tmp_path)
     folder = state.night(kept.night.day)
     assert Step.load(folder) is None
@@ -122,7 +122,9 @@ def test_a_step_is_kept_and_found_again(tmp_path: Path, kept: Step) -> None:
     kept.save(folder)
     assert Step.load(folder) == kept
     file = folder.path / "next_day.json"
-    earlier = file.read_text().replace('"reason"', '"why_not_measured"')  # its name before
+    earlier = file.read_text().replace(
+        '"reason"', '"why_not_measured"'
+    )  # the key of earlier versions
     file.write_text(earlier)
     assert Step.load(folder) == kept
     (folder.path / "next_day.json").write_text("{")

@@ -16,7 +16,7 @@ WORKLOAD = {"name": "tpcc", "warehouses": str(WAREHOUSES)}
 
 
 def record(folder: Path, workload: dict[str, str], transactions: int) -> Path:
-    """A trace of so many transactions of a workload, on more workers than it has warehouses."""
+    """Record a trace of `transactions` transactions, on more workers than warehouses."""
     evaluator = Evaluator(workload, 4)
     try:
         subject = subject_of("silo", evaluator.signature, untuned)

@@ -1,4 +1,4 @@
-"""`heddle lab classify` as people run it, and what takes its classifier."""
+"""`heddle lab classify` from the command line, and commands that use its classifier."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def classifier(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def test_a_file_says_where_it_comes_from(classifier: Path, trace: Path) -> None:
+def test_a_file_has_its_provenance(classifier: Path, trace: Path) -> None:
     document = json.loads(classifier.read_text())
     assert document["workload"] == "tpcc"
     assert document["provenance"]["trace"] == str(trace)
@@ -48,7 +48,7 @@ def test_a_file_says_where_it_comes_from(classifier: Path, trace: Path) -> None:
     assert document["provenance"]["accuracy"]["payment"]["exact"] > 0.99
 
 
-def test_a_run_goes_by_it(classifier: Path, tmp_path: Path) -> None:
+def test_a_run_uses_a_classifier(classifier: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.json"
     words = [f"schedule.classifier={classifier}", "policy=silo+smf", f"output={output}"]
     done = run("evaluate", *PLACE, *RUN, *words)
@@ -58,7 +58,7 @@ def test_a_run_goes_by_it(classifier: Path, tmp_path: Path) -> None:
     assert "wrong_hints" in wrong.stderr
 
 
-def test_a_policy_carries_it(trace: Path, tmp_path: Path) -> None:
+def test_a_policy_contains_its_classifier(trace: Path, tmp_path: Path) -> None:
     signature = workload_signature("tpcc", {})
     before, after = tmp_path / "before.json", tmp_path / "after.json"
     save(build_seed("ic3", signature), before)
@@ -104,7 +104,7 @@ def test_bad_input_is_named(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trace_without_hints_says_so(trace: Path, tmp_path: Path) -> None:
+def test_a_trace_without_hints_is_reported(trace: Path, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     from traces.schema import TRANSACTION
@@ -140,7 +140,7 @@ def test_a_trace_without_hints_says_so(trace: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_run_refuses_what_is_none(text: str, named: str, tmp_path: Path) -> None:
+def test_a_run_refuses_an_invalid_classifier(text: str, named: str, tmp_path: Path) -> None:
     path = tmp_path / "classifier.json"
     path.write_text(text)
     done = run("evaluate", *PLACE, *RUN, "policy=silo+smf", f"schedule.classifier={path}")
@@ -164,12 +164,12 @@ TRAINING = [
 ]
 
 
-def test_a_search_chooses_among_classifiers(classifier: Path, tmp_path: Path) -> None:
+def test_a_search_selects_from_several_classifiers(classifier: Path, tmp_path: Path) -> None:
     done = run("train", *TRAINING, f"runs_dir={tmp_path}", f"search.classifiers=[{classifier}]")
     assert done.exit_code == 0, done.output
     (folder,) = (one for one in tmp_path.iterdir() if one.is_dir())
     assert "search.classifiers" in (folder / FILE_NAME).read_text()
-    # The file is another than the run was begun with.
+    # The run began with a different file.
     other = json.loads(classifier.read_text())
     other["classifier"]["neighbours"] = 2
     before = classifier.read_text()
@@ -196,7 +196,7 @@ def test_a_search_chooses_among_classifiers(classifier: Path, tmp_path: Path) ->
         (["search.classifiers=[{classifier}]", "workload=ycsb"], "ycsb has USERTABLE"),
     ],
 )
-def test_a_search_refuses_what_is_none(
+def test_a_search_refuses_an_invalid_classifier(
     words: list[str], named: str, classifier: Path, tmp_path: Path
 ) -> None:
     training = [word for word in TRAINING if word not in PLACE]

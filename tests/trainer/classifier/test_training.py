@@ -50,7 +50,7 @@ def quiet(done: int, total: int, name: str) -> None: ...
 def made_up(
     transactions: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]],
 ) -> Observations:
-    """Of each transaction its hints and its rows, as (state, key)."""
+    """Build observations from each transaction's hints and rows, as (state, key)."""
     tables = [SHOP, TILL, ITEM]
     of = [number for number, (_, rows) in enumerate(transactions) for _ in rows]
     touched = [row for _, rows in transactions for row in rows]
@@ -73,8 +73,8 @@ def made_up(
     )
 
 
-def test_a_trace_tells_what_was_passed_and_touched(observed: Observations) -> None:
-    assert 5000 < len(observed) <= 6000  # without those that read a snapshot
+def test_a_trace_has_hints_and_accessed_rows(observed: Observations) -> None:
+    assert 5000 < len(observed) <= 6000  # without transactions that read a snapshot
     signature = observed.signature
     assert set(np.unique(observed.types)) == {0, 1, 2}
     counts = np.bincount(observed.rows.transactions, minlength=len(observed))
@@ -89,11 +89,11 @@ def test_a_trace_tells_what_was_passed_and_touched(observed: Observations) -> No
     )
     assert max(pairs.values()) == 1  # each row once
     assert 0 <= observed.rows.places.min() < observed.rows.places.max() < 1
-    # What NewOrder reads and then updates stands as the update.
+    # A read that NewOrder follows with an update counts as the update.
     names = [signature.accesses[state].name for state in observed.rows.states.tolist()]
     assert "update_district" in names
     assert "read_district" not in names
-    # Whatever it passes of a warehouse or a district, it touches.
+    # It accesses every warehouse and district that its hints name.
     tables = np.array([table_names(signature).index(one.table) for one in signature.accesses])
     touched = {(number, table, key) for number, table, key in pairs}
     hints = observed.hints
@@ -105,7 +105,7 @@ def test_a_trace_tells_what_was_passed_and_touched(observed: Observations) -> No
             assert (number, warehouses, key) in touched
 
 
-def test_parts_are_what_they_were_in_the_whole(observed: Observations) -> None:
+def test_parts_have_the_observations_of_the_whole(observed: Observations) -> None:
     middle = len(observed) // 3
     first, rest = observed.part(0, middle), observed.part(middle, len(observed))
     assert len(first) + len(rest) == len(observed)
@@ -116,11 +116,11 @@ def test_parts_are_what_they_were_in_the_whole(observed: Observations) -> None:
     assert moved.tolist() == observed.rows.transactions.tolist()
 
 
-def test_hot_is_what_many_touch_and_some_write() -> None:
+def test_hot_keys_have_many_accesses_and_some_writes() -> None:
     pay = ([], [(0, 1), (1, 7), (2, 5)])
     look = ([], [(0, 2)])
     found = find_hot_keys(made_up([pay] * 5 + [look] * 5), 0.5)
-    # All read shop 1 and item 5, and nobody writes them.
+    # All read shop 1 and item 5, which are never written.
     assert found.as_dict(SIGNATURE) == {"TILL": [7]}
     assert len(find_hot_keys(made_up([pay] * 4 + [look] * 6), 0.5)) == 0
 
@@ -134,7 +134,7 @@ def test_the_hottest_of_a_table_comes_first_and_counts_most() -> None:
     assert found.heats(np.full(5, SHOP), keys).tolist() == [0] * 5
 
 
-def test_vectors_have_the_hints_in_order_and_those_of_loops_by_heat() -> None:
+def test_vectors_have_hints_in_order_and_loop_hints_by_heat() -> None:
     hot_keys = HotKeys(
         (np.array([5, 6], np.uint64), np.array([1], np.uint64), np.array([7, 8], np.uint64))
     )
@@ -158,7 +158,7 @@ def known(vectors: list[list[int]], rows: list[list[tuple[int, int]]]) -> Known:
     return known_of(np.array(vectors), observed.rows, np.arange(len(rows)))
 
 
-def test_a_cluster_does_what_most_of_its_transactions_do() -> None:
+def test_a_cluster_predicts_the_keys_of_most_of_its_transactions() -> None:
     made = known([[1]] * 3 + [[2]] * 2, [[(1, 7)], [(1, 7), (0, 1)], [(1, 7)], [(1, 8)], [(1, 8)]])
     one, both = (find_clusters(made, number, 1) for number in (1, 2))
     assert one.labels.tolist() == [0, 0]
@@ -166,14 +166,14 @@ def test_a_cluster_does_what_most_of_its_transactions_do() -> None:
     assert [made.kinds[kind] for kind in both.kinds] == [((1, 7),), ((1, 8),)]
 
 
-def test_clusters_that_do_the_same_are_one() -> None:
+def test_equal_clusters_are_merged() -> None:
     made = known([[1], [2], [3]], [[(1, 7)], [(1, 7)], []])
     found = find_clusters(made, 3, 1)
     assert found.labels.tolist() == [0, 0, 1]
     assert len(found.kinds) == 2
 
 
-def test_where_there_is_no_room_the_most_frequent_are_rows() -> None:
+def test_with_limited_rows_the_most_frequent_are_kept() -> None:
     most = ROOM // 2
     vectors = [[number] for number in range(most + 50)] + [[most + 49]] * 3
     made = known(vectors, [[] for _ in vectors])
@@ -184,28 +184,28 @@ def test_where_there_is_no_room_the_most_frequent_are_rows() -> None:
     assert [most + 49] in found.rows.tolist()
 
 
-def test_what_hints_tell_is_foretold(observed: Observations) -> None:
+def test_keys_implied_by_hints_are_predicted(observed: Observations) -> None:
     trained = train(observed, WORKLOAD, PLAN, quiet)
     assert trained.clusters["payment"] == 10 * WAREHOUSES
     assert trained.accuracy["payment"].exact > 0.99
     assert trained.accuracy["all"].precision > 0.99
     predictor = engine.HotKeyPredictor(WORKLOAD, json.dumps(trained.classifier))
-    assert json.loads(predictor.json) == trained.classifier  # it is what the engine would write
+    assert json.loads(predictor.json) == trained.classifier  # as the engine would write it
 
 
-def test_by_the_type_alone_little_is_foretold(observed: Observations) -> None:
+def test_types_alone_predict_poorly(observed: Observations) -> None:
     blind = train(observed, WORKLOAD, dataclasses.replace(PLAN, hinted=False), quiet)
     assert set(blind.clusters.values()) == {1}
     assert blind.accuracy["payment"].exact < 0.5
 
 
-def test_few_clusters_foretell_less(observed: Observations) -> None:
+def test_few_clusters_predict_less(observed: Observations) -> None:
     few = train(observed, WORKLOAD, dataclasses.replace(PLAN, clusters=2), quiet)
     assert max(few.clusters.values()) <= 2
     assert few.accuracy["all"].exact < 0.9
 
 
-def test_what_is_foretold_wrong_is_counted(observed: Observations) -> None:
+def test_wrong_predictions_are_counted(observed: Observations) -> None:
     trained = train(observed, WORKLOAD, PLAN, quiet)
     hot_keys = find_hot_keys(observed, PLAN.hot)
     payments = observed.filtered(observed.types == 1)
@@ -213,7 +213,7 @@ def test_what_is_foretold_wrong_is_counted(observed: Observations) -> None:
     nothing = measure_accuracy(json.dumps(cold), WORKLOAD, payments, hot_keys)["payment"]
     assert (nothing.precision, nothing.recall) == (1.0, 0.0)
     assert nothing.exact < 0.01
-    # Everyone is told the other's hints.
+    # Each transaction gets the hints of another one.
     swapped = dataclasses.replace(
         payments, hints=dataclasses.replace(payments.hints, keys=np.roll(payments.hints.keys, 2))
     )

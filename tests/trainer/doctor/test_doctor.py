@@ -1,4 +1,4 @@
-"""`heddle doctor`: each thing that will not work is named with its cure."""
+"""`heddle doctor` reports each problem with a remedy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def of_machine(name: str, tmp_path: Path, mode: str = "always [madvise] never") 
     return named(examine_machine(IDLE, pages), name)
 
 
-def test_what_is_fine_has_no_effect(tmp_path: Path) -> None:
+def test_findings_without_a_problem_have_no_effect(tmp_path: Path) -> None:
     names = ("cores", "processor time", "clock source", "huge pages", "load")
     assert [of_machine(name, tmp_path).effect for name in names] == [None] * len(names)
 
@@ -51,7 +51,7 @@ def test_what_is_fine_has_no_effect(tmp_path: Path) -> None:
         ({"load": 5.0}, "load", "too low", "idle"),
     ],
 )
-def test_what_disturbs_real_cores_is_named(
+def test_disturbances_of_real_cores_are_reported(
     changed: dict[str, float], name: str, effect: str, cure: str
 ) -> None:
     found = named(examine_machine(replace(IDLE, **changed)), name)
@@ -65,18 +65,18 @@ def test_a_quota_of_all_cores_is_fine() -> None:
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="other processors have other clocks")
-def test_a_slow_clock_is_named() -> None:
+def test_a_slow_clock_is_reported() -> None:
     assert named(examine_machine(replace(IDLE, clock="hpet")), "clock source").effect is not None
 
 
-def test_huge_pages_that_are_off_are_named(tmp_path: Path) -> None:
+def test_disabled_huge_pages_are_reported(tmp_path: Path) -> None:
     found = of_machine("huge pages", tmp_path, "always madvise [never]")
     assert found.found == "never"
     assert f"madvise > {tmp_path / 'enabled'}" in str(found.cure)
     assert named(examine_machine(IDLE, tmp_path / "gone"), "huge pages").effect is None
 
 
-def test_memory_that_is_short_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_memory_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = namedtuple("memory", ["available"])
     monkeypatch.setattr("psutil.virtual_memory", lambda: memory(1 << 30))
     found = named(examine_machine(replace(IDLE, memory_limit_bytes=2 << 30)), "memory")
@@ -84,7 +84,7 @@ def test_memory_that_is_short_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "calibrate" in str(found.effect)
 
 
-def test_folders_that_are_missing_are_named(tmp_path: Path) -> None:
+def test_missing_folders_are_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     found = list(examine_storage(gone, gone, gone))
     assert "in_process" in str(named(found, str(gone)).cure)
@@ -93,13 +93,15 @@ def test_folders_that_are_missing_are_named(tmp_path: Path) -> None:
     assert not any(finding.needed for finding in found)
 
 
-def test_a_long_temporary_folder_is_named(tmp_path: Path) -> None:
+def test_a_long_temporary_folder_is_reported(tmp_path: Path) -> None:
     long = tmp_path / ("a" * 60)
     long.mkdir()
     assert "107" in str(named(examine_storage(tmp_path, tmp_path, long), "temporary files").effect)
 
 
-def test_few_open_files_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_low_limit_of_open_files_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (256, 256))
     found = named(examine_storage(tmp_path, tmp_path, tmp_path), "open files")
     assert found.cure == "ulimit -n 1024"
@@ -120,7 +122,7 @@ def test_an_engine_that_does_not_load_fails(
     assert CliRunner().invoke(heddle, ["--version"]).exit_code == 0
 
 
-def test_an_engine_of_another_version_is_named(
+def test_an_engine_of_another_version_is_reported(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "version", "0.0.1", raising=False)
@@ -129,7 +131,7 @@ def test_an_engine_of_another_version_is_named(
     assert named(examine_installation(), "engine").effect is None
 
 
-def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainer.doctor.installed.library_version", lambda name: None)
     found = list(examine_installation())
     assert named(found, "libraries").needed
@@ -138,7 +140,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert "EXTRAS=policy-gradient" in str(named(found, "torch").cure)
 
 
-def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     assert "apt-get install" in str(named(examine_installation(), "compiler").cure)
 
@@ -151,7 +153,7 @@ def test_json_has_every_finding(fake_engine: ModuleType) -> None:
     assert document["heddle_version"] == heddle_version()
 
 
-def test_the_version_names_build_and_libraries() -> None:
+def test_the_version_has_build_and_libraries() -> None:
     done = CliRunner().invoke(heddle, ["--version"])
     lines = done.output.splitlines()
     assert lines[0] == f"heddle {heddle_version()}"

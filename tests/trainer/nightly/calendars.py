@@ -1,4 +1,4 @@
-"""Days of a small shop, one after the other: what each is like, and how its night must end."""
+"""Consecutive days of a small shop, and the expected outcomes of their nights."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Calendar:
 
     Attributes:
         rates: share of requests in each day's peak hour that are in a conflict.
-        promoted: where it moves, and the candidate is given to be better, whatever so small a
-            search finds.
-        validated: from here on it has moved too, and what the candidate reaches is really measured.
-        corrupt: one with flipped bytes.
-        empty: one without a transaction.
-        killed: nights whose first process is killed; something is served before each.
+        promoted: days whose rate changes. The candidate is declared better, because so small a
+            search need not find a better one.
+        validated: a day whose rate changes, and on which the candidate is really measured.
+        corrupt: a day with flipped bytes.
+        empty: a day without a transaction.
+        killed: nights whose first process is killed; a policy is served before each.
     """
 
     rates: tuple[float, ...]
@@ -39,7 +39,7 @@ class Calendar:
     killed: dict[int, Moment]
 
     def numbers(self) -> range:
-        """Of all days."""
+        """Return the numbers of all days."""
         return range(1, len(self.rates) + 1)
 
 
@@ -51,7 +51,7 @@ EIGHT_DAYS = Calendar(
     empty=5,
     killed={4: Moment.TRAINING},
 )
-"""Each event of a month but for three of the kills."""
+"""Each event of a month except three of the kills."""
 
 THIRTY_DAYS = Calendar(
     rates=(
@@ -71,12 +71,12 @@ THIRTY_DAYS = Calendar(
 
 
 def day_of(number: int) -> date:
-    """A day by its number, from 1."""
+    """Return the date of a day by its number, from 1."""
     return FIRST + timedelta(days=number - 1)
 
 
 def mixed_hour(of: date, rate: float) -> list[dict[str, Any]]:
-    """An hour in which about this number of requests conflict, and the rest do not."""
+    """Return an hour of requests with about this share of conflicts."""
     meeting, apart = busy_hour(of), busy_hour(of, apart=True)
     return [
         one if (at * 37 % 100) < 100 * rate else other
@@ -85,7 +85,7 @@ def mixed_hour(of: date, rate: float) -> list[dict[str, Any]]:
 
 
 def write_days(folder: Path, calendar: Calendar) -> Path:
-    """A trace of them, marked as made up."""
+    """Write a trace of the days, marked as synthetic."""
     with TraceWriter(folder, manifest(types=TYPES, synthetic=True)) as writer:
         for number, rate in enumerate(calendar.rates, start=1):
             writer.write(table(mixed_hour(day_of(number), rate)))
@@ -100,7 +100,7 @@ def _file(folder: Path, number: int) -> Path:
 
 
 def _flip(path: Path) -> None:
-    """Damage that leaves the file's length and its footer as they were."""
+    """Damage a file without changing its length or footer."""
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     for at in range(middle, middle + 16):

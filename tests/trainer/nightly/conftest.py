@@ -13,7 +13,7 @@ from trainer.nightly.state import StateFolder
 
 @pytest.fixture(scope="session")
 def signature(tmp_path_factory: pytest.TempPathFactory) -> Signature:
-    """Of the small shop."""
+    """Return the signature of the small shop."""
     folder = tmp_path_factory.mktemp("signature")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -23,7 +23,7 @@ def signature(tmp_path_factory: pytest.TempPathFactory) -> Signature:
 
 @pytest.fixture
 def state(tmp_path: Path) -> StateFolder:
-    """An empty one."""
+    """Return an empty state folder."""
     found = StateFolder(tmp_path / "state")
     found.make()
     return found

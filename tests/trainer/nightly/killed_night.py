@@ -1,6 +1,6 @@
 """`heddle nightly` in a process that kills itself: `python -m ….killed_night MOMENT SETTING…`.
 
-The SIGKILL comes at a point of the code, and so at the same moment every time.
+The SIGKILL comes at a point of the code, so that every run is killed at the same moment.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ from trainer.nightly.judge import CANDIDATE
 
 
 class Moment(StrEnum):
-    """When it is killed."""
+    """The moment of the kill."""
 
     TRAINING = "training"
-    """Its first generation has just been kept."""
+    """The first generation was just saved."""
     SERVING = "serving"
-    """The history has the policy, and it is not served."""
+    """The policy is in the history but is not served yet."""
     WRITING = "writing"
-    """It is written to be served, and not renamed."""
+    """The policy is written but not renamed to the served file."""
     SERVED = "served"
-    """It is served, and the night does not say so."""
-    GOING_BACK = "going back"
-    """With --rollback: what is to be done is written ahead, and not done."""
-    GONE_BACK = "gone back"
-    """With --rollback: the policy before is served, and the log does not say so."""
+    """The policy is served but the night is not recorded."""
+    ROLLING_BACK = "rolling back"
+    """With --rollback: the intent is written but not carried out."""
+    ROLLED_BACK = "rolled back"
+    """With --rollback: the previous policy is served but the log lacks an entry."""
 
 
 def candidate_is_better(
     config: Any, hours: Sequence[str], subjects: Sequence[Subject], display: Any
 ) -> list[Comparison]:
-    """What a night measures where the candidate is given to be better."""
+    """Return measurements in which the candidate is better."""
     others = {one.name: 100.0 for one in subjects if one.name != CANDIDATE}
     return blocks([118, 120, 122], **others)
 
 
 def arm(moment: Moment) -> None:
-    """Put the kill in its place."""
+    """Patch the function at which the process is killed."""
     match moment:
         case Moment.TRAINING:
             _kill(Checkpoint, "save", after=lambda state, folder: state.history)
         case Moment.SERVING:
             _kill(publish, "write_policy", before=lambda document, path: _is_served(path))
         case Moment.WRITING:
-            _kill(Path, "replace", before=lambda beside, path: _is_served(path))
+            _kill(Path, "replace", before=lambda temporary, path: _is_served(path))
         case Moment.SERVED:
             _kill(promotion, "publish", after=lambda *_: True)
-        case Moment.GOING_BACK:
+        case Moment.ROLLING_BACK:
             _kill(rollback, "write_policy", before=lambda *_: True)
-        case Moment.GONE_BACK:
+        case Moment.ROLLED_BACK:
             _kill(rollback, "log", before=lambda *_: True)
 
 
 def _is_served(path: Path) -> bool:
-    """The state's policy, and not a training's."""
+    """Whether a path is the served policy, not a training's."""
     return path.name == "policy.json" and (path.parent / "nights").is_dir()
 
 
@@ -74,7 +74,7 @@ def _kill(
     before: Callable[..., Any] = lambda *_: False,
     after: Callable[..., Any] = lambda *_: False,
 ) -> None:
-    """Before or after a call for which that is said."""
+    """Kill the process before or after a call for which the condition holds."""
     real = getattr(where, name)
 
     def call(*given: Any) -> Any:

@@ -53,9 +53,9 @@ def noon(of: date) -> datetime:
 
 
 def busy_hour(of: date, sessions: int = 10, apart: bool = False) -> list[dict[str, Any]]:
-    """An hour from noon of orders and cancellations, one every six seconds.
+    """Return an hour of orders and cancellations from noon, one every six seconds.
 
-    All of them meet on seven goods, unless each keeps apart from the others.
+    All of them access the same seven goods, or each its own with `apart`.
     """
     step_s = 6
     rows = day(noon(of), 3600 // step_s, sessions)
@@ -69,7 +69,7 @@ def busy_hour(of: date, sessions: int = 10, apart: bool = False) -> list[dict[st
 
 
 def two_days(folder: Path, apart: bool = False) -> Path:
-    """The second day is like the first, or without any conflicts."""
+    """Write two days; the second equals the first or has no conflicts."""
     write(folder, busy_hour(FIRST), busy_hour(SECOND, apart=apart), manifest=manifest(types=TYPES))
     return folder
 

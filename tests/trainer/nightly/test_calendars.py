@@ -1,4 +1,4 @@
-"""Nights one after the other, as cron has them, with what happens in a month."""
+"""Consecutive nights, as under cron, with the events of a month."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass
 class Nights:
-    """What the nights came to, by the number of their day.
+    """The outcomes of the nights, by the number of their day.
 
     Attributes:
-        calendar: what the days are like.
-        trace: of all days.
-        state: after all of them.
-        codes: that the command ended with.
-        served: after each.
-        left: by the process that was killed: what was served then.
-        undisturbed: how the nights end in which one was killed, had it not been.
-        generations: that the killed training left, and those of the one that resumed it.
+        calendar: the days.
+        trace: the trace of all days.
+        state: the state folder after all nights.
+        codes: the exit codes of the command.
+        served: the policy served after each night.
+        left: the policy served right after a kill.
+        undisturbed: the outcomes of killed nights if they had not been killed.
+        generations: those of the killed training, and those of the resumed one.
     """
 
     calendar: Calendar
@@ -81,7 +81,7 @@ class Nights:
 def past(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Nights]:
-    """All nights of a calendar."""
+    """Run all nights of a calendar."""
     calendar, folder = request.param, tmp_path_factory.mktemp("nights")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -92,11 +92,11 @@ def past(
                 if number in calendar.promoted:
                     given.setattr(nights, "measure_blocks", candidate_is_better)
                 if number in calendar.killed:
-                    _have_killed(found, number)
-                found.codes[number] = _have(found, found.state, number)
+                    _run_killed_night(found, number)
+                found.codes[number] = _run_night(found, found.state, number)
             found.served[number] = found.state.served()
             if number in calendar.killed:
-                found.ended[number] = _gist(found.state, number)
+                found.ended[number] = _outcome_of(found.state, number)
             if calendar.killed.get(number) is Moment.TRAINING:
                 found.generations.append(_generations(found.state, number))
         yield found
@@ -106,18 +106,18 @@ def _typed(past: Nights, state: StateFolder, number: int) -> list[str]:
     return [f"trace={past.trace}", f"state={state.path}", f"day={day_of(number)}", *TINY]
 
 
-def _have(past: Nights, state: StateFolder, number: int) -> int:
+def _run_night(past: Nights, state: StateFolder, number: int) -> int:
     done = CliRunner().invoke(heddle, ["nightly", *_typed(past, state, number)])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code
 
 
-def _have_killed(past: Nights, number: int) -> None:
-    """A night that is killed; beside it, in a copy of the state, as it would have ended."""
-    beside = StateFolder(past.state.path.with_name(f"undisturbed-{number}"))
-    shutil.copytree(past.state.path, beside.path)
-    assert _have(past, beside, number) == 0
-    past.undisturbed[number] = _gist(beside, number)
+def _run_killed_night(past: Nights, number: int) -> None:
+    """Run a night that is killed, and the same night undisturbed in a copy of the state."""
+    untouched = StateFolder(past.state.path.with_name(f"undisturbed-{number}"))
+    shutil.copytree(past.state.path, untouched.path)
+    assert _run_night(past, untouched, number) == 0
+    past.undisturbed[number] = _outcome_of(untouched, number)
     typed = [past.calendar.killed[number], *_typed(past, past.state, number)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.trainer.nightly.killed_night", *typed],
@@ -137,8 +137,8 @@ def _generations(state: StateFolder, number: int) -> list[Any]:
     return [(one.generation, one.best, one.median, one.origin) for one in history]
 
 
-def _gist(state: StateFolder, number: int) -> Any:
-    """What must be the same whether a process was killed or not: all but times and places."""
+def _outcome_of(state: StateFolder, number: int) -> Any:
+    """Return the parts of a night that a kill must not change: all but times and paths."""
     night, served = read_night(state.night(day_of(number))), state.served()
     assert night is not None
     assert served is not None
@@ -150,7 +150,7 @@ def _gist(state: StateFolder, number: int) -> Any:
     return night.outcome, night.why, numbers, table, place, sorted(state.numbers())
 
 
-def test_nights_train_where_the_rate_moved_and_only_there(past: Nights) -> None:
+def test_nights_train_only_when_the_rate_changed(past: Nights) -> None:
     calendar = past.calendar
     for number, rate in enumerate(calendar.rates, start=1):
         if number in (calendar.corrupt, calendar.empty):
@@ -174,7 +174,7 @@ def test_nights_train_where_the_rate_moved_and_only_there(past: Nights) -> None:
             assert "training" not in night.numbers
 
 
-def test_what_is_really_judged_is_served_or_not(past: Nights) -> None:
+def test_a_measured_candidate_is_served_if_it_is_better(past: Nights) -> None:
     calendar = past.calendar
     night = past.night(calendar.validated)
     assert night.outcome in (Outcome.PROMOTED, Outcome.KEPT)
@@ -186,12 +186,14 @@ def test_what_is_really_judged_is_served_or_not(past: Nights) -> None:
     assert served is not None
     assert served.conditions is not None
     assert served.conditions.day == day_of(trained_for)
-    for number in calendar.numbers()[calendar.validated :]:  # trained for, be it in vain
+    for number in calendar.numbers()[calendar.validated :]:  # trained for, even without a gain
         assert past.night(number).outcome is Outcome.SKIPPED
 
 
 @pytest.mark.parametrize(("what", "words"), [("corrupt", "is damaged"), ("empty", "no requests")])
-def test_a_bad_day_is_told_and_the_next_night_goes_on(past: Nights, what: str, words: str) -> None:
+def test_a_bad_day_is_reported_and_the_next_night_continues(
+    past: Nights, what: str, words: str
+) -> None:
     number = getattr(past.calendar, what)
     assert past.codes[number] == 3
     night = past.night(number)
@@ -202,7 +204,9 @@ def test_a_bad_day_is_told_and_the_next_night_goes_on(past: Nights, what: str, w
     assert past.codes[number + 1] == 0
 
 
-def test_a_killed_night_leaves_a_policy_and_ends_as_if_nothing_had_been(past: Nights) -> None:
+def test_a_killed_night_keeps_a_policy_served_and_ends_like_an_undisturbed_one(
+    past: Nights,
+) -> None:
     for number, moment in past.calendar.killed.items():
         served = number if moment is Moment.SERVED else number - 1
         assert past.left[number] == past.served[served], moment
@@ -210,7 +214,7 @@ def test_a_killed_night_leaves_a_policy_and_ends_as_if_nothing_had_been(past: Ni
         assert past.ended[number] == past.undisturbed[number], moment
 
 
-def test_the_training_that_was_killed_went_on(past: Nights) -> None:
+def test_the_killed_training_was_resumed(past: Nights) -> None:
     left, ended = past.generations
     assert len(left) == 1
     assert len(ended) == 2
@@ -224,7 +228,7 @@ def test_the_log_has_every_night_once_and_in_order(past: Nights) -> None:
     assert lines == [past.night(number).as_dict() for number in numbers]
 
 
-def test_the_history_has_what_was_served(past: Nights) -> None:
+def test_the_history_has_every_served_policy(past: Nights) -> None:
     served = past.state.served()
     assert served is not None
     assert load(past.state.policy, served.document.signature) == served.document
@@ -237,7 +241,7 @@ def test_the_history_has_what_was_served(past: Nights) -> None:
     assert not list(past.state.path.rglob("*.tmp"))
 
 
-def test_a_finished_day_again_changes_nothing(past: Nights) -> None:
+def test_repeating_a_finished_day_changes_nothing(past: Nights) -> None:
     before, calendar = files(past.state.path), past.calendar
     config, trace = settings(), open_trace(past.trace)
     with quiet() as display:
@@ -245,12 +249,12 @@ def test_a_finished_day_again_changes_nothing(past: Nights) -> None:
             if number not in (calendar.corrupt, calendar.empty):
                 found = run_night(Plan(config, past.state, trace, day_of(number)), display)
                 assert found == past.night(number)
-    assert _have(past, past.state, calendar.promoted[0]) == 0
+    assert _run_night(past, past.state, calendar.promoted[0]) == 0
     changed = {path for path, content in files(past.state.path).items() if content != before[path]}
     assert {Path(path).name for path in changed} <= {".lock"}
 
 
-def test_all_of_it_can_be_gone_back(past: Nights, tmp_path: Path) -> None:
+def test_all_promotions_can_be_rolled_back(past: Nights, tmp_path: Path) -> None:
     state = StateFolder(tmp_path / "state")
     shutil.copytree(past.state.path, state.path)
     for expected in list(state.lineage())[1:]:

@@ -1,4 +1,4 @@
-"""`heddle nightly` as cron sees it: exit codes and messages."""
+"""`heddle nightly` as cron runs it: exit codes and messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def outcome_of_first(state: StateFolder) -> str:
     return night.outcome.value
 
 
-def test_a_damaged_day_is_told_and_recorded_and_the_champion_stays(
+def test_a_damaged_day_is_reported_and_recorded_and_the_champion_stays(
     state: StateFolder, signature: Signature
 ) -> None:
     trace = one_day(Path("shop"))
@@ -50,7 +50,7 @@ def test_a_damaged_day_is_told_and_recorded_and_the_champion_stays(
     assert state.policy.read_bytes() == champion
 
 
-def test_too_few_sessions_are_nothing_to_judge_on(state: StateFolder) -> None:
+def test_too_few_sessions_prevent_a_comparison(state: StateFolder) -> None:
     one_day(Path("shop"), sessions=1)
     done = run()
     assert done.exit_code == 4
@@ -58,14 +58,14 @@ def test_too_few_sessions_are_nothing_to_judge_on(state: StateFolder) -> None:
     assert outcome_of_first(state) == "nothing to judge"
 
 
-def test_a_day_that_is_not_there(state: StateFolder) -> None:
+def test_a_missing_day(state: StateFolder) -> None:
     one_day(Path("shop"))
     done = run("day=2026-03-05")
     assert done.exit_code == 3
     assert "has no day 2026-03-05" in done.stdout
 
 
-def test_an_interrupted_night_says_how_to_resume(
+def test_an_interrupted_night_shows_how_to_resume(
     state: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -89,7 +89,7 @@ def test_an_interrupted_night_says_how_to_resume(
         ["train", "machine=virtual", "machine.cores=2", "mlflow.enabled=false", "runs_dir=file"],
     ],
 )
-def test_a_file_in_the_place_of_a_folder_is_a_mistake(words: list[str]) -> None:
+def test_a_file_instead_of_a_folder_is_reported(words: list[str]) -> None:
     two_days(Path("shop"))
     Path("file").touch()
     done = CliRunner().invoke(heddle, words)
@@ -98,7 +98,7 @@ def test_a_file_in_the_place_of_a_folder_is_a_mistake(words: list[str]) -> None:
     assert f"error: {key}: there is a file in the place of a folder; name a folder" in done.stderr
 
 
-def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
+def test_concurrent_nights_exclude_each_other(state: StateFolder) -> None:
     one_day(Path("shop"))
     with held(state.path):
         done = run()
@@ -134,7 +134,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
         (["search.generations=null"], "would never end"),
     ],
 )
-def test_mistakes_are_told(state: StateFolder, typed: list[str], words: str) -> None:
+def test_mistakes_are_reported(state: StateFolder, typed: list[str], words: str) -> None:
     one_day(Path("shop"))
     done = run(*typed)
     assert done.exit_code == 2, done.output
@@ -142,7 +142,7 @@ def test_mistakes_are_told(state: StateFolder, typed: list[str], words: str) -> 
     assert not list((state.path / "nights").glob("*/night.json"))
 
 
-def test_the_folder_of_a_backtest_serves_nobody(state: StateFolder) -> None:
+def test_the_folder_of_a_backtest_is_refused(state: StateFolder) -> None:
     one_day(Path("shop"))
     (state.path / "backtest.json").write_text("{}")
     done = run()
@@ -151,7 +151,7 @@ def test_the_folder_of_a_backtest_serves_nobody(state: StateFolder) -> None:
     assert not list((state.path / "nights").iterdir())
 
 
-def test_a_rollback_makes_no_state() -> None:
+def test_a_rollback_creates_no_state_folder() -> None:
     done = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=nowhere"])
     assert done.exit_code == 2
     assert not Path("nowhere").exists()

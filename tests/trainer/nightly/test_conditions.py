@@ -32,7 +32,7 @@ def test_a_day_with_far_fewer_requests_than_before_is_invalid(tmp_path: Path) ->
     trace = open_trace(folder)
     with pytest.raises(BadDayError, match="2026-03-02 can't be used: 100 requests"):
         conditions_of(trace, SECOND, 5, None)
-    assert conditions_of(trace, FIRST, 5, None).requests == 600  # what came later is not looked at
+    assert conditions_of(trace, FIRST, 5, None).requests == 600  # later days are ignored
 
 
 def damage(folder: Path, day: date, column: str) -> None:
@@ -47,15 +47,15 @@ def damage(folder: Path, day: date, column: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["accesses", "parameters"])
-def test_damage_is_found_wherever_it_is(tmp_path: Path, column: str) -> None:
-    """Parameters take no part in a conflict rate; they say that the file is not what it was."""
+def test_damage_in_any_column_is_detected(tmp_path: Path, column: str) -> None:
+    """Parameters do not affect the conflict rate, but damage to them invalidates the file."""
     folder = two_days(tmp_path / "shop")
     damage(folder, SECOND, column)
     with pytest.raises(BadDayError, match=r"2026-03-02: .* is damaged"):
         conditions_of(open_trace(folder), SECOND, 5, None)
 
 
-def test_a_damaged_day_before_is_left_out_of_what_is_usual(tmp_path: Path) -> None:
+def test_a_damaged_earlier_day_is_left_out_of_the_usual_load(tmp_path: Path) -> None:
     folder = two_days(tmp_path / "shop")
     damage(folder, FIRST, "accesses")
     told: list[str] = []
@@ -72,7 +72,7 @@ def test_unknown_accesses_have_no_conflict_rate(tmp_path: Path) -> None:
         conditions_of(trace, FIRST, 5, None)
 
 
-def test_an_empty_trace_is_told(tmp_path: Path) -> None:
+def test_an_empty_trace_is_reported(tmp_path: Path) -> None:
     trace = open_trace(write(tmp_path / "shop", manifest=manifest(types=TYPES)))
     with pytest.raises(BadDayError, match="has no transactions"):
         chosen_day(trace, None)
@@ -86,7 +86,7 @@ def test_the_search_starts_from_a_champion_that_fits(signature: Signature) -> No
     assert starting_points(None, Encoding(signature)) == []
 
 
-def test_a_champion_brings_its_schedule_where_schedules_are_searched_for(
+def test_a_champion_keeps_its_schedule_where_schedules_are_searched(
     signature: Signature,
 ) -> None:
     both = Encoding(signature, scheduled=True)
@@ -94,7 +94,7 @@ def test_a_champion_brings_its_schedule_where_schedules_are_searched_for(
     for schedule, encoding, kept in (
         (smf, both, 16),
         (smf, Encoding(signature), None),
-        ({"policy": "smf", "window": 12}, both, None),  # by hand: no search has that
+        ({"policy": "smf", "window": 12}, both, None),  # edited by hand: no search has this value
     ):
         document = replace(table(signature, "ic3"), schedule=schedule)
         (start,) = starting_points(Publication(document, 3, 2, peak()), encoding)

@@ -25,7 +25,7 @@ OTHER = Signature("other", ())
         (0.00, 0.01, True, math.inf),
     ],
 )
-def test_it_trains_from_the_threshold_on(
+def test_a_change_beyond_the_threshold_trains(
     trained_for: float, today: float, trains: bool, difference: float
 ) -> None:
     target = Target(peak(trained_for), OTHER)
@@ -34,21 +34,21 @@ def test_it_trains_from_the_threshold_on(
     assert decision.difference == pytest.approx(difference)
 
 
-def test_the_threshold_itself_is_enough() -> None:
+def test_a_change_equal_to_the_threshold_trains() -> None:
     assert decide(Target(peak(0.5), OTHER), peak(0.75), OTHER, 0.5).trains
 
 
-def test_other_transaction_types_train_whatever_the_rate(signature: Signature) -> None:
+def test_other_transaction_types_train_at_any_rate(signature: Signature) -> None:
     decision = decide(Target(peak(), OTHER), peak(), signature, 0.15)
     assert decision.trains
     assert "transaction types" in decision.why
 
 
-def test_without_a_policy_or_its_conditions_it_trains() -> None:
+def test_a_missing_policy_or_missing_conditions_train() -> None:
     assert decide(None, peak(), OTHER, 0.15).trains
     assert decide(Target(None, OTHER), peak(), OTHER, 0.15).trains
 
 
-def test_conditions_come_back_from_json() -> None:
+def test_conditions_survive_json() -> None:
     assert Conditions.from_dict(peak().as_dict()) == peak()
     assert replace(peak(), hour=9).hours == "9:00-10:00"

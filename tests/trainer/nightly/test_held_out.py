@@ -13,7 +13,7 @@ from trainer.nightly.held_out import split
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    """An hour from noon, a transaction every six seconds, in 10 sessions that take turns."""
+    """Write an hour from noon: a transaction every six seconds, in 10 alternating sessions."""
     return open_trace(one_day(tmp_path / "shop"))
 
 
@@ -27,14 +27,14 @@ def test_the_hour_is_cut_without_gaps_or_overlaps(trace: Trace) -> None:
     assert (found.training, found.held_out) == ("12:00-12:40", "12:40-13:00")
 
 
-def test_where_a_block_has_few_sessions_for_each_core_there_are_fewer_blocks(trace: Trace) -> None:
-    """In a minute are 10 transactions, of 7 or 8 sessions: who cancels is who ordered."""
+def test_few_sessions_for_each_core_reduce_the_number_of_blocks(trace: Trace) -> None:
+    """A minute has 10 transactions of 7 or 8 sessions, because orders are cancelled in theirs."""
     assert len(split(trace, peak(), 20, 20, 1).blocks) == 20
     assert 3 < len(split(trace, peak(), 20, 20, 2).blocks) < 20
-    assert len(split(trace, peak(), 20, 20, 10).blocks) == 3  # a session a core will do
+    assert len(split(trace, peak(), 20, 20, 10).blocks) == 3  # one session for each core suffices
 
 
 @pytest.mark.parametrize("minutes", [3, 57])
-def test_too_few_sessions_are_told(trace: Trace, minutes: int) -> None:
+def test_too_few_sessions_are_reported(trace: Trace, minutes: int) -> None:
     with pytest.raises(NothingToJudgeError, match="fewer than the 11 cores"):
         split(trace, peak(), minutes, 3, 11)

@@ -21,7 +21,7 @@ def result(throughput: float, seed: int) -> Result:
 
 
 def block(number: int, throughputs: Mapping[str, Sequence[float]]) -> Comparison:
-    """A comparison whose repeats reached so much."""
+    """Return a comparison with the given throughputs."""
     rows = [
         Row(Subject(name, "silo"), [result(one, 10 * number + at) for at, one in enumerate(runs)])
         for name, runs in throughputs.items()
@@ -30,14 +30,14 @@ def block(number: int, throughputs: Mapping[str, Sequence[float]]) -> Comparison
 
 
 def blocks(candidate: Sequence[float], **others: float) -> list[Comparison]:
-    """A block for each throughput of the candidate, beside others of one throughput."""
+    """Return a block for each throughput of the candidate; the others have a constant one."""
     return [
         block(at, {"candidate": [one], **{name: [value] for name, value in others.items()}})
         for at, one in enumerate(candidate)
     ]
 
 
-def test_who_is_better_on_every_block_is_promoted() -> None:
+def test_a_candidate_better_on_every_block_is_promoted() -> None:
     verdict = judge(blocks([118, 120, 122], champion=100, silo=150), SETTINGS, 1)
     assert verdict.promotes
     assert verdict.opponent == "champion"
@@ -47,7 +47,7 @@ def test_who_is_better_on_every_block_is_promoted() -> None:
     assert verdict.machine == Machine("threads", 2)
 
 
-def test_one_that_leaves_transactions_out_is_neither_promoted_nor_a_measure() -> None:
+def test_a_policy_that_starves_transactions_is_neither_promoted_nor_an_opponent() -> None:
     def starve(found: list[Comparison], name: str) -> list[Comparison]:
         held_up = {"commits": 0, "unfinished": 2, "throughput": 0.0}
         stuck = Result.from_dict({**RAW, "types": {"long": held_up, "short": {"commits": 9}}})
@@ -68,7 +68,7 @@ def test_one_that_leaves_transactions_out_is_neither_promoted_nor_a_measure() ->
     assert judge(starve(fast, "silo"), SETTINGS, 1).opponent == "occ"
 
 
-def test_three_lucky_blocks_are_not_enough() -> None:
+def test_three_favourable_blocks_are_not_enough() -> None:
     verdict = judge(blocks([110, 180, 105], champion=100), SETTINGS, 1)
     assert min(verdict.decisive.blocks) > 1
     assert verdict.decisive.low < 1 < verdict.decisive.high
@@ -82,24 +82,24 @@ def test_better_on_average_is_not_enough() -> None:
     assert not verdict.promotes
 
 
-def test_who_is_as_fast_is_not_promoted() -> None:
+def test_an_equally_fast_candidate_is_not_promoted() -> None:
     assert not judge(blocks([100, 100, 100], champion=100), SETTINGS, 1).promotes
 
 
-def test_without_a_champion_the_best_baseline_is_to_be_beaten() -> None:
+def test_without_a_champion_the_opponent_is_the_best_baseline() -> None:
     verdict = judge(blocks([118, 120, 122], silo=100, occ=140), SETTINGS, 1)
     assert verdict.opponent == "occ"
     assert not verdict.promotes
 
 
 def test_ratios_are_taken_within_a_repeat() -> None:
-    """The machine was twice as fast at the second repeat: that is nobody's merit."""
+    """The machine was twice as fast at the second repeat, which must not change a ratio."""
     pairs = {"candidate": [110.0, 220.0], "champion": [100.0, 200.0]}
     verdict = judge([block(at, pairs) for at in range(3)], SETTINGS, 1)
     assert verdict.decisive.ratio == pytest.approx(1.1)
 
 
-def test_who_commits_nothing_is_not_infinitely_far() -> None:
+def test_a_policy_without_commits_has_a_finite_ratio() -> None:
     assert judge(blocks([0, 0, 0], champion=1), SETTINGS, 1).decisive.ratio == pytest.approx(
         1 / FARTHEST
     )

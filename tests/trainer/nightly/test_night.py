@@ -1,4 +1,4 @@
-"""Nights: what they leave, whatever happens in them."""
+"""The files and outcomes of nights, also after errors and kills."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """The second day's peak is another than the first's."""
+    """The peaks of the two days differ."""
     return two_days(tmp_path / "shop", apart=True)
 
 
 @pytest.fixture
 def trained(signature: Signature, monkeypatch: pytest.MonkeyPatch) -> list[date]:
-    """The days that were trained for; instead of a training, a table that is there."""
+    """Return the days that were trained for; a training gives a fixed table."""
     days: list[date] = []
 
     def train(config: Any, of: Any, program: Any, night: NightFolder, *more: Any) -> Trained:
@@ -59,7 +59,7 @@ def trained(signature: Signature, monkeypatch: pytest.MonkeyPatch) -> list[date]
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, *candidate: float) -> None:
-    """The candidate reaches so much on the blocks, everyone else 100."""
+    """Set the candidate's throughput on the blocks; the others have 100."""
 
     def measure(config: Any, hours: Sequence[str], subjects: Any, display: Any) -> list[Comparison]:
         others = {one.name: 100.0 for one in subjects if one.name != "candidate"}
@@ -72,7 +72,7 @@ def interrupted(*_: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def have(state: StateFolder, trace: Path, day: date, *typed: str) -> Night:
+def run_one_night(state: StateFolder, trace: Path, day: date, *typed: str) -> Night:
     with quiet() as display:
         return run_night(Plan(settings(*typed), state, open_trace(trace), day), display)
 
@@ -86,25 +86,25 @@ def files(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def outcomes(state: StateFolder) -> list[tuple[str, str]]:
-    """What the log says."""
+    """Return the outcomes in the log."""
     lines = [json.loads(line) for line in state.log.read_text().splitlines()]
     return [(line["day"], line["outcome"]) for line in lines]
 
 
-def test_a_real_night_killed_before_it_was_judged_goes_on(
+def test_a_real_night_killed_before_its_verdict_resumes(
     state: StateFolder, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trained and validated on virtual cores; the next day's peak is the same, and is skipped."""
+    """Training and validation use virtual cores; the next day has the same peak and is skipped."""
     trace = two_days(tmp_path / "shop")
     with monkeypatch.context() as patch:
         patch.setattr(nights, "measure_blocks", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, FIRST)
+            run_one_night(state, trace, FIRST)
     assert state.served() is None
     checkpoint = state.night(FIRST).training.path / "checkpoint.json"
     generations = json.loads(checkpoint.read_text())["state"]["history"]
     assert len(generations) == 2
-    first = have(state, trace, FIRST)
+    first = run_one_night(state, trace, FIRST)
     assert json.loads(checkpoint.read_text())["state"]["history"] == generations
     assert first.outcome in (Outcome.PROMOTED, Outcome.KEPT)
     assert first.numbers["training"]["hours"] == "12:00-12:40"
@@ -115,7 +115,7 @@ def test_a_real_night_killed_before_it_was_judged_goes_on(
 
 
 @pytest.mark.parametrize("how", ["fifo", "folder", "bytes"])
-def test_what_is_no_log_or_page_is_told(
+def test_an_invalid_log_or_page_is_reported(
     state: StateFolder,
     tmp_path: Path,
     trained: list[date],
@@ -133,22 +133,22 @@ def test_what_is_no_log_or_page_is_told(
 
     trace = two_days(tmp_path / "shop")
     measured(monkeypatch, 90, 120, 100)
-    kept = have(state, trace, FIRST)
+    kept = run_one_night(state, trace, FIRST)
     spoil(state.log)
     with pytest.raises(WritingError, match=r"nights\.jsonl: can't be read: "):
-        have(state, trace, FIRST)
+        run_one_night(state, trace, FIRST)
     state.log.rmdir() if how == "folder" else state.log.unlink()
     page = state.night(FIRST).page
     spoil(page)
     if how == "bytes":
-        assert have(state, trace, FIRST) == kept
+        assert run_one_night(state, trace, FIRST) == kept
         assert page.read_text().startswith("#")
     else:
         with pytest.raises(WritingError, match=r"page\.md: "):
-            have(state, trace, FIRST)
+            run_one_night(state, trace, FIRST)
 
 
-def test_a_night_that_cant_be_written_is_shown_all_the_same(
+def test_a_night_that_cannot_be_written_is_still_shown(
     state: StateFolder,
     tmp_path: Path,
     trained: list[date],
@@ -168,13 +168,13 @@ def test_a_night_that_cant_be_written_is_shown_all_the_same(
     assert "× silo on what was held out" in capsys.readouterr().out
 
 
-def test_a_peak_that_did_not_move_is_skipped(
+def test_an_unchanged_peak_is_skipped(
     state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = two_days(tmp_path / "shop")
     measured(monkeypatch, 118, 120, 122)
-    have(state, trace, FIRST)
-    second = have(state, trace, SECOND)
+    run_one_night(state, trace, FIRST)
+    second = run_one_night(state, trace, SECOND)
     assert second.outcome is Outcome.SKIPPED
     assert second.numbers["difference"] == 0
     assert trained == [FIRST]
@@ -185,7 +185,7 @@ def test_a_peak_that_did_not_move_is_skipped(
     ("reached", "outcome", "served"),
     [((118, 120, 122), "promoted", SECOND), ((90, 120, 100), "kept", FIRST)],
 )
-def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
+def test_a_changed_peak_is_trained_for_and_the_better_policy_served(
     state: StateFolder,
     trace: Path,
     trained: list[date],
@@ -195,9 +195,9 @@ def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     served: date,
 ) -> None:
     measured(monkeypatch, 118, 120, 122)
-    have(state, trace, FIRST)
+    run_one_night(state, trace, FIRST)
     measured(monkeypatch, *reached)
-    night = have(state, trace, SECOND)
+    night = run_one_night(state, trace, SECOND)
     assert night.outcome == outcome
     assert night.numbers["opponent"] == "champion"
     assert trained == [FIRST, SECOND]
@@ -210,36 +210,36 @@ def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     assert "| champion | 100 |" in page
 
 
-def test_a_training_in_vain_is_not_had_again_until_later(
+def test_a_training_without_gain_is_repeated_only_later(
     state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = two_days(tmp_path / "shop")
     measured(monkeypatch, 90, 120, 100)
-    assert have(state, trace, FIRST).outcome is Outcome.KEPT
+    assert run_one_night(state, trace, FIRST).outcome is Outcome.KEPT
     with monkeypatch.context() as patch:
         patch.setattr(nights, "keep", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, SECOND, "retrain_after=1")
+            run_one_night(state, trace, SECOND, "retrain_after=1")
     assert trained == [FIRST, SECOND]
-    night = have(state, trace, SECOND)
+    night = run_one_night(state, trace, SECOND)
     assert night.outcome is Outcome.SKIPPED
     assert night.why.startswith("trained for these conditions on 2026-03-01 and ")
     assert trained == [FIRST, SECOND]
 
 
-def test_a_night_that_is_over_changes_nothing(
+def test_repeating_a_finished_night_changes_nothing(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(monkeypatch, 118, 120, 122)
-    night = have(state, trace, FIRST)
+    night = run_one_night(state, trace, FIRST)
     before = files(state.path)
-    assert have(state, trace, FIRST) == night
+    assert run_one_night(state, trace, FIRST) == night
     assert files(state.path) == before
     assert trained == [FIRST]
 
 
 @pytest.mark.parametrize("where", ["train_candidate", "measure_blocks", "judge", "promote"])
-def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
+def test_a_kill_at_any_point_keeps_the_champion_and_the_next_run_resumes(
     state: StateFolder,
     trace: Path,
     trained: list[date],
@@ -247,20 +247,20 @@ def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
     where: str,
 ) -> None:
     measured(monkeypatch, 118, 120, 122)
-    have(state, trace, FIRST)
+    run_one_night(state, trace, FIRST)
     champion = state.policy.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(nights, where, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, SECOND)
+            run_one_night(state, trace, SECOND)
     assert state.policy.read_bytes() == champion
-    assert have(state, trace, SECOND).outcome is Outcome.PROMOTED
+    assert run_one_night(state, trace, SECOND).outcome is Outcome.PROMOTED
     assert trained.count(SECOND) == (2 if where in ("measure_blocks", "judge") else 1)
     assert sorted(state.numbers()) == [1, 2]
     assert outcomes(state) == [("2026-03-01", "promoted"), ("2026-03-02", "promoted")]
 
 
-def test_killed_after_it_was_served_it_is_served_once(
+def test_a_policy_is_served_once_after_a_kill(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(monkeypatch, 118, 120, 122)
@@ -273,13 +273,13 @@ def test_killed_after_it_was_served_it_is_served_once(
     with monkeypatch.context() as patch:
         patch.setattr(promotion, "publish", served_and_killed)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, FIRST)
-    assert have(state, trace, FIRST).outcome is Outcome.PROMOTED
+            run_one_night(state, trace, FIRST)
+    assert run_one_night(state, trace, FIRST).outcome is Outcome.PROMOTED
     assert list(state.numbers()) == [1]
 
 
 @pytest.mark.parametrize("served_before", [False, True])
-def test_what_was_gone_back_from_is_not_served_again_by_the_night_that_was_killed(
+def test_a_resumed_night_does_not_restore_a_rolled_back_policy(
     state: StateFolder,
     signature: Signature,
     trace: Path,
@@ -287,18 +287,18 @@ def test_what_was_gone_back_from_is_not_served_again_by_the_night_that_was_kille
     monkeypatch: pytest.MonkeyPatch,
     served_before: bool,
 ) -> None:
-    """Killed after it had served its policy, and before it said so; then somebody went back."""
+    """The night is killed between serving and logging; then the policy is rolled back."""
     measured(monkeypatch, 118, 120, 122)
     if served_before:
         save(replace(table(signature), name="by hand"), state.policy)
-    have(state, trace, FIRST)
+    run_one_night(state, trace, FIRST)
     champion = state.served()
     with monkeypatch.context() as patch:
         patch.setattr(promotion, "keep", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, SECOND)
+            run_one_night(state, trace, SECOND)
     roll_back(state)
-    night = have(state, trace, SECOND)
+    night = run_one_night(state, trace, SECOND)
     assert night.outcome is Outcome.PROMOTED
     assert state.served() == champion
     assert trained == [FIRST, SECOND]
@@ -307,29 +307,29 @@ def test_what_was_gone_back_from_is_not_served_again_by_the_night_that_was_kille
 
 
 @pytest.mark.parametrize("where", ["promote", "keep"])
-def test_promoted_over_another_champion_than_was_judged_against(
+def test_a_champion_replaced_since_the_verdict(
     state: StateFolder,
     trace: Path,
     trained: list[date],
     monkeypatch: pytest.MonkeyPatch,
     where: str,
 ) -> None:
-    """Killed before or after it served its policy; then another night was had, or one went back."""
+    """The night is killed before or after serving; then another night or a rollback follows."""
     measured(monkeypatch, 118, 120, 122)
     with monkeypatch.context() as patch:
         patch.setattr(nights, "promote", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            have(state, trace, FIRST)
+            run_one_night(state, trace, FIRST)
     if where == "keep":
         with monkeypatch.context() as patch:
             patch.setattr(promotion, "keep", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                have(state, trace, FIRST)
-    have(state, trace, SECOND)
+                run_one_night(state, trace, FIRST)
+    run_one_night(state, trace, SECOND)
     served = state.served()
-    night = have(state, trace, FIRST)
+    night = run_one_night(state, trace, FIRST)
     assert night.outcome is Outcome.PROMOTED
-    if where == "keep":  # it had been served, and was replaced since
+    if where == "keep":  # the policy had been served and was replaced since
         assert trained == [FIRST, SECOND]
         assert state.served() == served
     else:
@@ -337,13 +337,13 @@ def test_promoted_over_another_champion_than_was_judged_against(
         assert night.numbers["opponent"] == "champion"
 
 
-def test_a_page_and_a_line_that_are_missing_are_written(
+def test_a_missing_page_and_log_line_are_written(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(monkeypatch, 118, 120, 122)
-    have(state, trace, FIRST)
+    run_one_night(state, trace, FIRST)
     page, line = state.night(FIRST).page.read_text(), state.log.read_text()
     state.night(FIRST).page.unlink()
     state.log.unlink()
-    have(state, trace, FIRST)
+    run_one_night(state, trace, FIRST)
     assert (state.night(FIRST).page.read_text(), state.log.read_text()) == (page, line)

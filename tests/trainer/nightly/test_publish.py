@@ -31,7 +31,7 @@ def name_served(state: StateFolder) -> str:
     return served.document.name
 
 
-def test_what_is_published_is_served_and_says_what_for(
+def test_a_published_policy_is_served_with_its_conditions(
     state: StateFolder, signature: Signature
 ) -> None:
     assert state.served() is None
@@ -51,7 +51,7 @@ def test_publishing_again_changes_nothing(state: StateFolder, signature: Signatu
     assert list(state.numbers()) == [1]
 
 
-def test_rolling_back_goes_from_one_to_the_one_before(
+def test_rolling_back_restores_the_previous_policy(
     state: StateFolder, signature: Signature
 ) -> None:
     for day in range(3):
@@ -60,7 +60,7 @@ def test_rolling_back_goes_from_one_to_the_one_before(
     assert name_served(state) == "day 1"
     serve(state, signature, 7)
     roll_back(state)
-    assert name_served(state) == "day 1"  # not day 2, which was gone back from
+    assert name_served(state) == "day 1"  # not day 2, which was rolled back
     roll_back(state)
     assert name_served(state) == "day 0"
     with pytest.raises(StateError, match="is the first that was served"):
@@ -68,12 +68,12 @@ def test_rolling_back_goes_from_one_to_the_one_before(
     assert name_served(state) == "day 0"
 
 
-def test_there_is_nothing_to_go_back_to(state: StateFolder) -> None:
+def test_rolling_back_without_a_policy_is_an_error(state: StateFolder) -> None:
     with pytest.raises(StateError, match="no policy is served yet"):
         roll_back(state)
 
 
-def test_only_so_many_are_kept(state: StateFolder, signature: Signature) -> None:
+def test_the_number_of_kept_policies_is_limited(state: StateFolder, signature: Signature) -> None:
     for day in range(5):
         serve(state, signature, day, keep=2)
     assert sorted(state.numbers()) == [3, 4, 5]
@@ -84,16 +84,14 @@ def test_only_so_many_are_kept(state: StateFolder, signature: Signature) -> None
     assert name_served(state) == "day 2"
 
 
-def test_a_policy_put_there_by_hand_can_be_gone_back_to(
-    state: StateFolder, signature: Signature
-) -> None:
+def test_a_manually_copied_policy_can_be_restored(state: StateFolder, signature: Signature) -> None:
     save(replace(table(signature, "ic3"), name="by hand"), state.policy)
     serve(state, signature, 0)
     roll_back(state)
     assert name_served(state) == "by hand"
 
 
-def test_killed_before_the_rename_the_old_one_is_served(
+def test_a_kill_before_the_rename_keeps_the_old_policy(
     state: StateFolder, signature: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(state, signature, 0)
@@ -117,7 +115,7 @@ def test_killed_before_the_rename_the_old_one_is_served(
     assert name_served(state) == "day 0"
 
 
-def test_killed_after_one_put_there_by_hand_was_adopted(
+def test_a_kill_after_a_manually_copied_policy_was_adopted(
     state: StateFolder, signature: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(replace(table(signature, "ic3"), name="by hand"), state.policy)
@@ -130,9 +128,7 @@ def test_killed_after_one_put_there_by_hand_was_adopted(
     assert sorted(state.numbers()) == [1, 2]
 
 
-def test_what_was_replaced_since_is_not_served_again(
-    state: StateFolder, signature: Signature
-) -> None:
+def test_a_replaced_policy_is_not_served_again(state: StateFolder, signature: Signature) -> None:
     first = serve(state, signature, 0)
     serve(state, signature, 1)
     assert serve(state, signature, 0) == first
@@ -148,13 +144,13 @@ def test_another_candidate_for_the_same_conditions_is_served(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])
-def test_a_damaged_policy_is_told(state: StateFolder, text: str) -> None:
+def test_a_damaged_policy_is_reported(state: StateFolder, text: str) -> None:
     state.policy.write_text(text)
     with pytest.raises(StateError, match="history in its place"):
         state.served()
 
 
-def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
+def test_concurrent_publications_exclude_each_other(state: StateFolder) -> None:
     with (
         held(state.path),
         pytest.raises(HeldError, match="another process"),

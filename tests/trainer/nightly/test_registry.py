@@ -1,4 +1,4 @@
-"""The policy that is served, in MLflow's registry."""
+"""The served policy in MLflow's registry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODEL = "heddle-policy"
 
 @pytest.fixture
 def with_store(state: StateFolder, empty_store: Path) -> StateFolder:
-    """A state with an empty store."""
+    """Return a state folder with an empty store."""
     shutil.copytree(empty_store, state.path, dirs_exist_ok=True)
     return state
 
@@ -41,23 +41,23 @@ def serve(state: StateFolder, signature: Signature, day: int) -> None:
 
 
 def aliased(state: StateFolder) -> Any:
-    """The version that the alias points to."""
+    """Return the version that the alias points to."""
     return MlflowStore(None, state.path).connect().get_model_version_by_alias(MODEL, CHAMPION)
 
 
-def brought_into_line(state: StateFolder) -> list[str]:
-    """What was said."""
+def align_alias(state: StateFolder) -> list[str]:
+    """Update the alias; returns the messages."""
     said: list[str] = []
     align(MlflowStore(None, state.path), MODEL, state, said.append)
     return said
 
 
-def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signature) -> None:
-    assert brought_into_line(state) == []
+def test_the_alias_follows_the_served_policy(state: StateFolder, signature: Signature) -> None:
+    assert align_alias(state) == []
     assert not (state.path / "mlflow.db").exists()  # nothing is served
     for day in (0, 1):
         serve(state, signature, day)
-        assert brought_into_line(state) == []
+        assert align_alias(state) == []
         served = state.served()
         assert served is not None
         found = aliased(state)
@@ -66,7 +66,7 @@ def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signatu
         assert SIGNATURE in found.tags
         assert found.source == state.published(served.number).resolve().as_uri()
         assert int(found.version) == day + 1
-    assert brought_into_line(state) == []
+    assert align_alias(state) == []
     assert int(aliased(state).version) == 2
 
     done = CliRunner().invoke(heddle, ["nightly", "--rollback", f"state={state.path}"])
@@ -77,7 +77,7 @@ def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signatu
     mlflow = MlflowStore(None, state.path).connect()
     assert len(mlflow.search_model_versions(f"name = '{MODEL}'")) == 2
     mlflow.delete_registered_model_alias(MODEL, CHAMPION)
-    assert brought_into_line(state) == []
+    assert align_alias(state) == []
     assert int(aliased(state).version) == 1
 
 
@@ -85,7 +85,7 @@ def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signatu
 def a_promotion(
     state: StateFolder, signature: Signature, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
-    """What is typed for a night that serves a policy."""
+    """Return the command line of a night that serves a policy."""
 
     def promoted(plan: Plan, display: object) -> Night:
         serve(state, signature, 0)
@@ -108,7 +108,7 @@ def test_a_promotion_sets_the_alias(with_store: StateFolder, a_promotion: list[s
         ("mlflow.enabled=false", False),
     ],
 )
-def test_a_promotion_does_without(
+def test_a_promotion_needs_no_registry(
     state: StateFolder, a_promotion: list[str], typed: str, told: bool
 ) -> None:
     done = CliRunner().invoke(heddle, [*a_promotion, typed])
@@ -119,13 +119,13 @@ def test_a_promotion_does_without(
     assert not (state.path / "mlflow.db").exists()
 
 
-def test_a_broken_store_is_told_and_the_next_night_repairs(
+def test_a_broken_store_is_reported_and_the_next_night_repairs_the_alias(
     with_store: StateFolder, signature: Signature, tmp_path: Path
 ) -> None:
     state = with_store
     for day in (0, 1):
         serve(state, signature, day)
-        assert brought_into_line(state) == []
+        assert align_alias(state) == []
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database" * 100)
     done = CliRunner().invoke(
@@ -140,17 +140,17 @@ def test_a_broken_store_is_told_and_the_next_night_repairs(
     assert served is not None
     assert served.number == 1
     assert int(aliased(state).version) == 2
-    assert brought_into_line(state) == []
+    assert align_alias(state) == []
     assert int(aliased(state).version) == 1
 
 
-def test_a_policy_put_there_by_hand_is_registered_too(
+def test_a_manually_copied_policy_is_registered(
     with_store: StateFolder, signature: Signature
 ) -> None:
     state = with_store
     save(table(signature), state.policy)
-    assert brought_into_line(state) == []
+    assert align_alias(state) == []
     assert DAY not in aliased(state).tags
     with sqlite3.connect(state.path / "mlflow.db") as database:
         database.execute("DROP TABLE registered_model_aliases")
-    assert len(brought_into_line(state)) == 1
+    assert len(align_alias(state)) == 1

@@ -21,12 +21,12 @@ def champion(signature: Signature) -> Publication:
 
 @pytest.fixture
 def lost(state: StateFolder, signature: Signature, champion: Publication) -> StateFolder:
-    """The champion was kept on the first day, whose conflict rate was a half."""
-    had(state, signature, champion)
+    """Return a state whose champion was kept on the first day, with a conflict rate of 0.5."""
+    record_night(state, signature, champion)
     return state
 
 
-def had(
+def record_night(
     state: StateFolder,
     signature: Signature,
     champion: Publication | None,
@@ -73,7 +73,7 @@ def found(
         ({"later": -1}, False),
     ],
 )
-def test_it_is_rejected_for_conditions_like_those_for_some_days(
+def test_a_rejection_applies_to_similar_conditions_for_some_days(
     lost: StateFolder,
     champion: Publication,
     signature: Signature,
@@ -83,7 +83,7 @@ def test_it_is_rejected_for_conditions_like_those_for_some_days(
     assert found(lost, champion, signature, **changed) == (FIRST if rejected else None)
 
 
-def test_against_another_champion_it_may_win(
+def test_a_rejection_does_not_apply_to_another_champion(
     lost: StateFolder, champion: Publication, signature: Signature
 ) -> None:
     other = replace(champion, document=table(signature, "ic3"))
@@ -91,27 +91,29 @@ def test_against_another_champion_it_may_win(
     assert found(lost, None, signature) is None
 
 
-def test_for_other_transaction_types_it_was_not(lost: StateFolder, champion: Publication) -> None:
+def test_a_rejection_does_not_apply_to_other_transaction_types(
+    lost: StateFolder, champion: Publication
+) -> None:
     assert found(lost, champion, Signature("other", ())) is None
 
 
-def test_without_a_champion_the_baselines_were_better(
+def test_a_rejection_without_a_champion_is_by_the_baselines(
     state: StateFolder, signature: Signature
 ) -> None:
-    had(state, signature, None)
+    record_night(state, signature, None)
     assert found(state, None, signature) == FIRST
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PROMOTED, Outcome.SKIPPED, Outcome.BAD_DAY])
-def test_other_nights_were_not_rejected(
+def test_nights_with_other_outcomes_are_no_rejections(
     state: StateFolder, signature: Signature, champion: Publication, outcome: Outcome
 ) -> None:
-    had(state, signature, champion, outcome)
+    record_night(state, signature, champion, outcome)
     assert found(state, champion, signature) is None
 
 
 @pytest.mark.parametrize("damaged", ["night.json", "candidate.json"])
-def test_what_is_damaged_says_nothing(
+def test_damaged_nights_are_ignored(
     lost: StateFolder, champion: Publication, signature: Signature, damaged: str
 ) -> None:
     (lost.night(FIRST).path / damaged).write_text("{")

@@ -1,4 +1,4 @@
-"""Going back, when the process is killed at it (`killed_night` kills itself with SIGKILL)."""
+"""Rollbacks whose process is killed (`killed_night` kills itself with SIGKILL)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def name_served(state: StateFolder) -> str:
 
 
 def lines(state: StateFolder) -> list[tuple[str, int]]:
-    """What the log says was gone back to."""
+    """Return the rollbacks in the log."""
     if not state.log.exists():
         return []
     found = [json.loads(line) for line in state.log.read_text().splitlines()]
@@ -45,7 +45,7 @@ def lines(state: StateFolder) -> list[tuple[str, int]]:
 
 @pytest.fixture
 def three(state: StateFolder, signature: Signature) -> StateFolder:
-    """Day 2 is served, in place of day 1, in place of one that was put there by hand."""
+    """Serve a manually copied policy, then day 1, then day 2."""
     save(replace(table(signature, "ic3"), name="by hand"), state.policy)
     for day in (1, 2):
         serve(state, signature, day)
@@ -65,20 +65,20 @@ def killed(state: StateFolder, moment: Moment) -> None:
 
 
 @pytest.mark.parametrize("by", ["the next night", "the same again"])
-def test_killed_before_the_policy_was_served_it_is_by_the_next_process(
+def test_a_kill_before_serving_is_completed_by_the_next_process(
     three: StateFolder, by: str
 ) -> None:
-    killed(three, Moment.GOING_BACK)
+    killed(three, Moment.ROLLING_BACK)
     assert (name_served(three), lines(three)) == ("day 2", [])
     end_killed(three) if by == "the next night" else roll_back(three)
     assert (name_served(three), lines(three)) == ("day 1", [("rolled back", 2)])
     assert not three.rollback.exists()
 
 
-def test_killed_before_the_log_said_so_the_next_process_does_and_goes_no_further(
+def test_a_kill_before_logging_is_completed_without_a_second_rollback(
     three: StateFolder,
 ) -> None:
-    killed(three, Moment.GONE_BACK)
+    killed(three, Moment.ROLLED_BACK)
     assert (name_served(three), lines(three)) == ("day 1", [])
     assert roll_back(three).why.startswith("day 1, trained for ")
     assert (name_served(three), lines(three)) == ("day 1", [("rolled back", 2)])
@@ -88,17 +88,17 @@ def test_killed_before_the_log_said_so_the_next_process_does_and_goes_no_further
     assert len(lines(three)) == 2
 
 
-def test_what_was_written_ahead_is_of_no_use_where_another_policy_is_served_by_now(
+def test_an_intent_is_dropped_if_another_policy_was_served_since(
     three: StateFolder, signature: Signature
 ) -> None:
-    killed(three, Moment.GOING_BACK)
+    killed(three, Moment.ROLLING_BACK)
     save(replace(table(signature), name="by hand again"), three.policy)
     end_killed(three)
     assert (name_served(three), lines(three)) == ("by hand again", [])
     assert not three.rollback.exists()
 
 
-def test_what_was_written_ahead_and_can_not_be_read_is_told(three: StateFolder) -> None:
+def test_an_unreadable_intent_is_reported(three: StateFolder) -> None:
     three.rollback.write_text("{}")
     with pytest.raises(StateError, match=r"rollback.json: is not what .*\nRemove it"):
         roll_back(three)

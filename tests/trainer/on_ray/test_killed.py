@@ -1,4 +1,4 @@
-"""Trainings on Ray of which a process is killed: they end as if nothing had been, or are ended."""
+"""Trainings on Ray with a killed process: they give the undisturbed result, or end cleanly."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tests.processes import descendants, is_alive
 from tests.trainer.tiny_training import TINY, found, generations, run_of, start_training
 from tests.waiting import PATIENCE_S, wait_until
 
-# Starting Ray takes minutes where others have the cores.
+# On a busy machine, Ray takes minutes to start.
 pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.timeout(1800)]
 RAY = [setting for setting in TINY if not setting.startswith("evaluation.backend")]
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run that nothing happened to, without Ray."""
+    """Return an undisturbed run without Ray."""
     folder = tmp_path_factory.mktemp("undisturbed")
     output, _ = (process := start_training(folder, *TINY)).communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, output
     return run_of(folder)
 
 
-def test_a_worker_killed_in_the_search_costs_nothing(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_does_not_change_the_search(undisturbed: Path, tmp_path: Path) -> None:
     process = start_training(tmp_path, *RAY)
     try:
         wait_until(lambda: generations(tmp_path) >= 1)
@@ -41,8 +41,8 @@ def test_a_worker_killed_in_the_search_costs_nothing(undisturbed: Path, tmp_path
     assert found(run_of(tmp_path)) == found(undisturbed)
 
 
-def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: Path) -> None:
-    """Workers and whatever else works end with it, and the run resumes at once."""
+def test_a_killed_driver_leaves_no_process_behind(undisturbed: Path, tmp_path: Path) -> None:
+    """Workers and other processes end with the driver, and the run can resume at once."""
     process = start_training(tmp_path, *RAY)
     try:
         wait_until(lambda: generations(tmp_path) >= 2)
@@ -51,7 +51,7 @@ def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: P
     finally:
         process.kill()
         process.wait()
-    # Ray's agents look every few seconds whether they are alone, idle, and end within minutes.
+    # Ray's agents check every few seconds whether they are alone; they are idle and end in minutes.
     wait_until(lambda: not [one for one in {*measuring, *below} if is_alive(one, b"Agent")])
     again = start_training(tmp_path, f"resume={run_of(tmp_path)}", "evaluation.backend=in_process")
     output, _ = again.communicate(timeout=PATIENCE_S)
@@ -60,7 +60,7 @@ def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: P
 
 
 def workers(driver: int) -> list[int]:
-    """The processes that measure for it."""
+    """Return the worker processes of a driver."""
     return [
         one
         for one in descendants(driver)

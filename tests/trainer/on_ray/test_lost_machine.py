@@ -1,4 +1,4 @@
-"""Trainings on a cluster of two machines, both this one: Ray is killed on one or the other."""
+"""Trainings on two simulated machines; Ray is killed on one of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.processes import descendants
 from tests.trainer.tiny_training import TINY, found, generations, run_of, start_training
 from tests.waiting import PATIENCE_S, wait_until
 
-# Starting Ray takes minutes where others have the cores.
+# On a busy machine, Ray takes minutes to start.
 pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.timeout(3600)]
 
 LONG = [*TINY, "search.generations=40"]
@@ -29,7 +29,7 @@ MACHINE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 100 << 20}
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run that nothing happened to, without Ray."""
+    """Return an undisturbed run without Ray."""
     folder = tmp_path_factory.mktemp("undisturbed")
     output, _ = (process := start_training(folder, *LONG)).communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, output
@@ -38,8 +38,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A head and another machine, each with one core for Ray."""
-    # Ray gives its processes seconds to start, and its workers what other processes leave.
+    """Start a head and another machine, each with one core for Ray."""
+    # By default Ray's processes have seconds to start, and its workers have a low priority.
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", str(int(PATIENCE_S)))
     monkeypatch.setenv("RAY_agent_register_timeout_ms", str(int(PATIENCE_S * 1000)))
     monkeypatch.setenv("RAY_worker_niceness", "0")
@@ -59,12 +59,12 @@ def raylet(node: Any) -> int:
 
 
 def measuring(node: Any) -> bool:
-    """Whether a worker of the pool is on a machine."""
+    """Whether a machine has a worker of the pool."""
     lines = (Path(f"/proc/{one}/cmdline") for one in descendants(raylet(node)))
     return any(b"RayWorker" in line.read_bytes() for line in lines if line.exists())
 
 
-def test_a_lost_machine_costs_its_own_candidates_only(
+def test_a_lost_machine_affects_only_its_own_candidates(
     undisturbed: Path, cluster: Any, tmp_path: Path
 ) -> None:
     (node,) = cluster.worker_nodes
@@ -84,7 +84,7 @@ def test_a_lost_machine_costs_its_own_candidates_only(
     assert found(run_of(tmp_path)) == found(undisturbed)
 
 
-def test_without_the_head_the_run_says_how_to_go_on(
+def test_a_lost_head_ends_the_run_and_shows_how_to_resume(
     undisturbed: Path, cluster: Any, tmp_path: Path
 ) -> None:
     process = start_training(tmp_path, *RAY, f"evaluation.address={cluster.address}", first=PATIENT)

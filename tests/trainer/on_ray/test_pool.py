@@ -1,4 +1,4 @@
-"""One Ray runtime and one pool of a kind for the whole file: starting them takes seconds."""
+"""The Ray pool. The file shares a runtime and pools, because starting them takes seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REFERENCE = static_silo(4.0)
 
 
 ENDED: list[int] = []
-"""Signals that asked this process to end."""
+"""Termination signals that this process received."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +38,7 @@ def ray_runtime() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         # Workers import the stand-in engine from here.
         patch.setenv("PYTHONPATH", str(ROOT))
-        # A busy machine takes longer than a person would wait.
+        # A busy machine exceeds Ray's default time limit.
         for limit in ("START_SECONDS", "LATE_SECONDS"):
             patch.setattr(ray_workers, limit, PATIENCE_S)
         yield
@@ -49,19 +49,19 @@ def ray_runtime() -> Iterator[None]:
 
 
 def workers_of(pool: Backend) -> int:
-    """How many it has now: where one is lost, and no other starts in time, there is one less."""
+    """Return the current number of workers; a lost worker may not be replaced in time."""
     assert isinstance(pool, RayPool)
     return pool.workers
 
 
 class Pools:
-    """One of real cores and one of virtual cores at most: each holds all there are of its kind."""
+    """At most one pool of each kind of core, because a pool reserves all cores of its kind."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[tuple[MachineSpec, ...], Backend]] = {}
 
     def of(self, *scenarios: MachineSpec) -> Backend:
-        """Return the pool of these scenarios, started unless it is there with all its workers."""
+        """Return the pool of these scenarios; starts it unless it is complete already."""
         kind = scenarios[0].machine["kind"]
         if kind in self._open:
             known, pool = self._open.pop(kind)
@@ -100,16 +100,16 @@ def table(name: str, encoding: Encoding) -> str:
 
 
 @pytest.mark.usefixtures("pool")
-def test_being_asked_to_end_is_left_to_the_command() -> None:
+def test_termination_signals_are_handled_by_the_command() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     assert ENDED == [signal.SIGTERM]
-    # Ray's own handler would have it aborted in three seconds; pytest's time-out is longer.
+    # Ray's own handler would abort the process in three seconds; pytest's time-out is longer.
     seconds, _ = signal.getitimer(signal.ITIMER_REAL)
     assert not 0 < seconds <= 3
 
 
 @pytest.mark.usefixtures("pool")
-def test_workers_get_as_much_of_the_processor_as_the_command() -> None:
+def test_workers_have_the_priority_of_the_command() -> None:
     workers = [
         one
         for one in descendants(os.getpid())
@@ -133,7 +133,7 @@ def test_a_trial_is_run_by_a_worker(virtual_pool: Backend, encoding: Encoding) -
         virtual_pool.run_trial(trial("die"), patience_s=PATIENCE_S)
 
 
-def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Encoding) -> None:
+def test_the_pool_measures_like_the_backend_in_process(pool: Backend, encoding: Encoding) -> None:
     candidates = [of_policy("occ", table("occ", encoding)), static_silo(4.0), static_silo(64.0)]
     here = build_backend(EvaluationConfig(backend="in_process"), SPEC)
     found = pool.evaluate(candidates, [REFERENCE], slices=2, seed=1)
@@ -141,7 +141,7 @@ def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Enc
     assert [one.ratios for (one,) in found] == [one.ratios for (one,) in wanted]
     round_ = pool.run_round([REFERENCE, candidates[2]], 0.1, warmup=0.0, seed=1, check=True)
     outcomes = [(index, finished(outcome).throughput) for index, outcome in round_]
-    assert [index for index, _ in outcomes] == [0, 1]  # one after the other
+    assert [index for index, _ in outcomes] == [0, 1]  # sequentially
     assert outcomes[0][1] == pytest.approx(120_000)
 
 
@@ -160,8 +160,8 @@ def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: En
     assert pool.evaluate(candidates[:1], [REFERENCE], slices=1, seed=1)[0][0].ratios == [1.0]
 
 
-def test_a_lost_worker_costs_a_round_nothing_but_itself(pool: Backend, encoding: Encoding) -> None:
-    """Runs on real cores stay in turn, and the last one is checked, whoever is lost."""
+def test_a_lost_worker_does_not_change_a_round(pool: Backend, encoding: Encoding) -> None:
+    """Runs on real cores keep their order, and the last one is checked, if any worker is lost."""
     lost = of_policy("die", table("die", encoding))
     for subjects in ([lost, static_silo(4.0)], [static_silo(4.0), lost]):
         outcomes = list(pool.run_round(subjects, 0.1, warmup=0.0, seed=1, check=True))
@@ -170,7 +170,7 @@ def test_a_lost_worker_costs_a_round_nothing_but_itself(pool: Backend, encoding:
         assert [str(failure) for failure in failures] == ["die: its worker was lost twice"]
 
 
-def test_a_reference_that_fails_says_why(
+def test_a_failing_reference_reports_the_cause(
     pool: Backend, virtual_pool: Backend, encoding: Encoding
 ) -> None:
     reference = of_policy("explode", table("explode", encoding))
@@ -179,7 +179,7 @@ def test_a_reference_that_fails_says_why(
             one.evaluate([static_silo(4.0)] * 3, [reference], slices=1, seed=1)
 
 
-def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> None:
+def test_errors_of_workers_are_raised_unchanged(pool: Backend, encoding: Encoding) -> None:
     names = ("explode", "die", "occ")
     subjects = [of_policy(name, table(name, encoding)) for name in names]
     outcomes = dict(pool.run_round(subjects, 0.1, warmup=0.0, seed=1))
@@ -190,10 +190,10 @@ def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> N
     assert finished(outcomes[2]).commits > 0
 
 
-def test_real_cores_are_held_whole_and_virtual_ones_shared(
+def test_real_cores_are_reserved_and_virtual_ones_shared(
     pool: Backend, virtual_pool: Backend
 ) -> None:
-    """Neither pool waits for the other: on virtual cores nobody disturbs anybody."""
+    """Neither pool waits for the other, because load does not change results on virtual cores."""
     for one, actors in ((pool, 1), (virtual_pool, CORES)):
         assert workers_of(one) == actors
     ((found,),) = virtual_pool.evaluate([static_silo(4.0)], [REFERENCE], slices=1, seed=1)
@@ -218,7 +218,7 @@ def test_virtual_cores_measure_more_candidates_than_there_are_workers(
         )
 
 
-def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
+def test_a_lost_worker_does_not_affect_others_on_virtual_cores(
     virtual_pool: Backend, encoding: Encoding
 ) -> None:
     lost = of_policy("die", table("die", encoding))
@@ -239,7 +239,7 @@ def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
 def test_several_scenarios_are_measured_as_in_process(
     pools: Pools, spec: MachineSpec, encoding: Encoding
 ) -> None:
-    """Each in its scenario's unit; what is lost in one scenario is measured in the others."""
+    """Each scenario has its unit; a loss in one scenario leaves the measurements of the others."""
     more = replace(spec, cores=3)
     pool = pools.of(spec, more)
     here = build_backend(EvaluationConfig(backend="in_process"), spec, more)
@@ -253,7 +253,7 @@ def test_several_scenarios_are_measured_as_in_process(
     for first, second in found:
         cores = (first.results[0].machine.cores, second.results[0].machine.cores)
         assert cores == (spec.cores, 3)
-        assert second.ratios[0] > first.ratios[0]  # beside a reference that is worse
+        assert second.ratios[0] > first.ratios[0]  # relative to a worse reference
     lost = of_policy("die", table("die", encoding))
     ((one, other), _) = pool.evaluate([lost, candidates[0]], references, slices=1, seed=1)
     assert one.error == other.error == "die: its worker was lost twice"

@@ -1,4 +1,4 @@
-"""The model as plainly as it can be said: every entry of every key is kept, and looked through."""
+"""The scheduling model in its simplest form: it keeps and searches all entries of all keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Operation = tuple[str, object]
 
 
 class Entry(NamedTuple):
-    """An operation that was placed."""
+    """A placed operation."""
 
     op: str
     time: int
@@ -30,7 +30,7 @@ def _lock(op: str, entries: Sequence[Entry]) -> int:
 def _occ(op: str, entries: Sequence[Entry]) -> int:
     if not entries:
         return 0
-    newest = sorted(entries, key=lambda one: one.time)[-1]  # stable: of equals the last placed
+    newest = sorted(entries, key=lambda one: one.time)[-1]  # stable: the last placed of equal times
     if "w" in (op, newest.op):
         return newest.end
     return 1 + max((one.time for one in entries if one.op == "w"), default=0)
@@ -42,7 +42,7 @@ RULES = {"mvtso": _mvtso, "lock": _lock, "occ": _occ}
 def starts(
     transactions: Sequence[Sequence[Operation]], order: Iterable[int], protocol: str
 ) -> list[int]:
-    """When each of the order starts."""
+    """Return the start time of each transaction of the order."""
     entries: dict[object, list[Entry]] = {}
     found = []
     for index in order:
@@ -75,7 +75,7 @@ def starts(
 def makespan(
     transactions: Sequence[Sequence[Operation]], order: Sequence[int], protocol: str
 ) -> int:
-    """The latest end."""
+    """Return the latest end time."""
     begun = starts(transactions, order, protocol)
     return max(
         start + len(transactions[index]) - 1 for start, index in zip(begun, order, strict=True)

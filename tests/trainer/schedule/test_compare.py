@@ -39,7 +39,7 @@ def test_every_policy_is_printed_and_written(workload: Path, as_option: bool) ->
     assert (found["transactions"], found["protocol"]) == (4, "mvtso")
 
 
-def test_policies_are_chosen_and_compared_with_the_first(workload: Path) -> None:
+def test_chosen_policies_are_compared_with_the_first(workload: Path) -> None:
     done = run("--input", workload, "--policies", "smf, fifo", "--protocol", "occ")
     assert done.exit_code == 0, done.output
     assert "× smf" in done.output
@@ -64,7 +64,7 @@ def test_policies_are_chosen_and_compared_with_the_first(workload: Path) -> None
         (["--protocol", "2pl"], "2pl"),
     ],
 )
-def test_what_is_mistyped_is_answered(
+def test_mistyped_arguments_are_reported(
     workload: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(workload.parent)
@@ -73,13 +73,13 @@ def test_what_is_mistyped_is_answered(
     assert expected in done.output
 
 
-def test_a_policy_whose_time_is_up_is_stopped(workload: Path) -> None:
+def test_a_policy_is_stopped_after_its_time_limit(workload: Path) -> None:
     done = run("--input", workload, "--policies", "mcts", "--seconds", "0.0000001")
     assert done.exit_code == 0, done.output
     assert "mcts (stopped)" in done.output
 
 
-def test_ctrl_c_keeps_what_was_done(workload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_finished_results(workload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def pressed(task: Task) -> Numbers:
         raise KeyboardInterrupt
 

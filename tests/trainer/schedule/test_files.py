@@ -60,7 +60,7 @@ def test_makespan_prints_one_number(workload: Path, protocol: str, found: str) -
         (f'[[["r", {"9" * 5000}]]]', "a number is too long"),
     ],
 )
-def test_a_bad_workload_is_answered_in_one_line(tmp_path: Path, text: str, expected: str) -> None:
+def test_a_bad_workload_is_reported_in_one_line(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "w.json"
     path.write_text(text)
     done = run("makespan", "--input", path)
@@ -83,7 +83,7 @@ def test_a_bad_workload_is_answered_in_one_line(tmp_path: Path, text: str, expec
         ("[0,", "not JSON"),
     ],
 )
-def test_a_bad_order_is_answered_in_one_line(workload: Path, text: str, expected: str) -> None:
+def test_a_bad_order_is_reported_in_one_line(workload: Path, text: str, expected: str) -> None:
     order = workload.with_name("o.json")
     order.write_text(text)
     done = run("makespan", "--input", workload, "--order", order)
@@ -92,12 +92,12 @@ def test_a_bad_order_is_answered_in_one_line(workload: Path, text: str, expected
     assert done.output.startswith(f"error: {order}")
 
 
-def test_files_that_are_not_there_or_no_files(tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_reported(tmp_path: Path) -> None:
     assert "no such file" in run("makespan", "--input", tmp_path / "no.json").output
     assert "is a directory" in run("makespan", "--input", tmp_path).output
 
 
-def test_keys_are_texts_or_integers_and_fillers_need_none(tmp_path: Path) -> None:
+def test_keys_are_texts_or_integers_and_fillers_need_no_key(tmp_path: Path) -> None:
     path = tmp_path / "w.json"
     path.write_text('[[["w", 1], ["*"]], [["*", null], ["w", "1"]], [["w", 1]]]')
     batch = read_batch(path)
@@ -106,7 +106,7 @@ def test_keys_are_texts_or_integers_and_fillers_need_none(tmp_path: Path) -> Non
     assert batch.problem("mvtso").makespan([0, 1, 2]) == 2
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_a_written_workload_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "w.json"
     path.write_text(workload_text([[("r", "x"), ("*", None)], [("w", 7)]]))
     assert json.loads(path.read_text()) == [[["r", "x"], ["*", None]], [["w", 7]]]

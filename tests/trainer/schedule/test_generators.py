@@ -28,7 +28,7 @@ def writes(transaction: list[Operation]) -> int:
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_the_seed_decides_and_fewer_are_the_first_of_more(name: str) -> None:
+def test_the_seed_determines_the_workload_and_its_prefixes(name: str) -> None:
     assert drawn(name) == drawn(name)
     assert drawn(name)[:50] == drawn(name, 50)
     assert drawn(name) != drawn(name, seed=2)
@@ -72,14 +72,14 @@ def test_taobench_has_few_long_transactions() -> None:
     assert (lengths <= 4).mean() > 0.6
 
 
-def test_the_simulators_transactions() -> None:
+def test_transactions_of_the_simulator() -> None:
     assert {len(one) for one in drawn("simulator_tpcc")} == {23, 7}
     one, other = drawn("alternating", 2)
     assert len(one) == len(other) == 13
     assert [one[0][1].split("-")[0], other[0][1].split("-")[0]] == ["left", "right"]  # type: ignore[attr-defined]
 
 
-def test_zipf_is_as_skewed_as_it_says() -> None:
+def test_zipf_has_its_nominal_skew() -> None:
     ranks = Zipf(100, 1.0, np.random.default_rng(1))
     counts = Counter(ranks.draw() for _ in range(20_000))
     assert max(counts) <= 99
@@ -112,7 +112,7 @@ def test_a_workload_is_written_and_read(tmp_path: Path) -> None:
         (["ycsb", "--output", "no/w.json"], "there is no directory no"),
     ],
 )
-def test_what_is_mistyped_is_answered(
+def test_mistyped_arguments_are_reported(
     tmp_path: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

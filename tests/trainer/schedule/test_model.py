@@ -39,7 +39,7 @@ def test_worked_examples(
 
 @settings(max_examples=scaled(40))
 @given(batches, st.sampled_from(PROTOCOLS), st.randoms(use_true_random=False))
-def test_placing_one_by_one_is_what_the_whole_prefix_says(
+def test_incremental_placement_matches_the_whole_order(
     batch: list[list[Operation]], protocol: str, random: object
 ) -> None:
     order = list(range(len(batch)))
@@ -58,7 +58,7 @@ def test_part_of_an_order_can_be_placed(batch: list[list[Operation]], protocol: 
     assert problem.makespan([]) == 0
 
 
-def test_what_one_does_not_know_takes_its_time_and_holds_nobody_up() -> None:
+def test_unknown_keys_take_time_but_do_not_conflict() -> None:
     batch = make_batch([READ_WRITE] * 3)
     blind = batch.only_keys(np.array([False]))
     assert blind.problem("mvtso").makespan([0, 1, 2]) == 2
@@ -68,13 +68,13 @@ def test_what_one_does_not_know_takes_its_time_and_holds_nobody_up() -> None:
 
 
 @pytest.mark.parametrize("order", [[0, 0], [1], [-1], [2**32]])
-def test_an_order_names_what_is_there_once(order: list[int]) -> None:
+def test_an_order_has_every_transaction_exactly_once(order: list[int]) -> None:
     problem = make_batch([READ_WRITE]).problem("mvtso")
     with pytest.raises((ValueError, TypeError)):
         problem.makespan(order)
 
 
-def test_numbers_that_do_not_fit_together_are_refused() -> None:
+def test_inconsistent_arrays_are_refused() -> None:
     for lengths, accesses, keys in [
         ([2], [1], [0]),
         ([1], [1, 1], [0, 0]),

@@ -21,7 +21,7 @@ SEARCHES = ("genetic", "annealing", "tabu", "mcts")
 
 
 def drawn_batch(size: int, seed: int = 1) -> Batch:
-    """Short transactions on a few hot keys."""
+    """Draw short transactions on a few hot keys."""
     drawn = np.random.default_rng(seed)
     made = []
     for _ in range(size):
@@ -31,7 +31,7 @@ def drawn_batch(size: int, seed: int = 1) -> Batch:
 
 
 def alternating(pairs: int) -> Batch:
-    """Figure 1 of the SMF paper, lengthened."""
+    """Return the batch of figure 1 of the SMF paper, lengthened."""
     fill = [FILLER] * 6
     one: Sequence[Operation] = [("r", "x"), *fill, ("w", "z")]
     return make_batch([one, [("r", "z"), *fill, ("w", "x")]] * pairs)
@@ -46,7 +46,7 @@ def test_every_policy_orders_every_transaction_once(name: str, protocol: str) ->
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_seed_decides_and_nothing_else_is_disturbed(name: str) -> None:
+def test_the_seed_determines_the_order_and_global_state_is_unchanged(name: str) -> None:
     batch = drawn_batch(30)
     state = random.getstate()
     first, again = (
@@ -57,13 +57,13 @@ def test_the_seed_decides_and_nothing_else_is_disturbed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("fifo", "random")])
-def test_a_policy_that_is_stopped_answers_all_the_same(name: str) -> None:
+def test_a_stopped_policy_still_returns_an_order(name: str) -> None:
     order = POLICIES[name].order(Task(drawn_batch(30), proceed=lambda done: False))
     assert sorted(order.tolist()) == list(range(30))
 
 
 @pytest.mark.parametrize("name", [*SEARCHES, "neh", "full_insertion", "smf", "composite"])
-def test_who_plans_finds_what_figure_1_shows(name: str) -> None:
+def test_planning_policies_find_the_schedule_of_figure_1(name: str) -> None:
     batch = alternating(10)
     task = Task(batch, evaluations=2000)
     as_they_come = task.makespan(POLICIES["fifo"].order(task))
@@ -79,7 +79,7 @@ def test_more_evaluations_find_no_longer_schedules(name: str) -> None:
     assert found[1] < found[0]
 
 
-def test_tabu_search_of_a_small_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tabu_search_of_a_small_batch_does_not_get_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     states: list[tuple[int, ...]] = []
 
     def noted(order: Numbers, places: Pair) -> Numbers:
@@ -88,7 +88,7 @@ def test_tabu_search_of_a_small_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(tabu, "exchanged", noted)
     tabu.tabu(Task(drawn_batch(8), evaluations=20_000))
-    # 399 steps: with every exchange forbidden it stood still after the 28th.
+    # 399 steps; if all exchanges became tabu, the search would stop changing after the 28th.
     assert len(set(states)) > 200
 
 
@@ -105,7 +105,7 @@ def test_a_policy_is_stopped_soon(name: str) -> None:
     assert 5 <= len(asked) <= 7
 
 
-def test_annealing_accepts_what_is_worse_less_and_less() -> None:
+def test_annealing_accepts_worse_orders_less_often_over_time() -> None:
     assert accepts(0, 1.0, 0.999)
     assert accepts(-5, 0.1, 0.999)
     assert accepts(1, 1.0, 0.36)
@@ -113,7 +113,7 @@ def test_annealing_accepts_what_is_worse_less_and_less() -> None:
     assert not accepts(1, 0.1, 0.001)
 
 
-def test_hot_keys_are_those_of_a_hundredth_of_the_transactions() -> None:
+def test_hot_keys_are_accessed_by_a_hundredth_of_the_transactions() -> None:
     hot, cold = [("w", "hot")], [[("w", f"cold {number}")] * 2 for number in range(250)]
     batch = make_batch([*[hot] * 3, *cold, cold[0]])
     as_they_come = np.arange(len(batch))
@@ -141,31 +141,31 @@ def test_conflicts_need_a_write() -> None:
     assert not writes.conflicts(other)
 
 
-def test_ts_defer_puts_off_what_meets_a_conflict() -> None:
+def test_ts_defer_defers_transactions_with_conflicts() -> None:
     batch = make_batch([[("w", "x")], [("w", "x")], [("w", "y")]])
     orders = {tuple(ts_defer(Task(batch, seed=seed)).tolist()) for seed in range(40)}
     assert orders == {(0, 1, 2), (0, 2, 1)}
 
 
-def test_ldsf_prefers_whom_most_wait_for() -> None:
+def test_ldsf_prefers_the_transaction_with_most_waiters() -> None:
     batch = make_batch([[("w", "x")], [("w", "y")], *[[("r", "y")]] * 3, [("r", "x")]])
     assert ldsf(Task(batch)).tolist()[:2] == [1, 0]
 
 
-def test_ts_kd_leaves_over_what_fits_no_partition() -> None:
+def test_ts_kd_leaves_transactions_that_fit_no_partition() -> None:
     batch = make_batch([[("w", "x")], [("w", "y")], [("w", "x"), ("w", "y")], [("w", "x")]])
     assert ts_kd(Task(batch)).tolist() == [0, 1, 3, 2]
 
 
 @pytest.mark.parametrize("weight", [-0.001, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["delay", "work", "length", "bound"])
-def test_weights_that_make_no_sense_are_refused(name: str, weight: float) -> None:
+def test_invalid_weights_are_refused(name: str, weight: float) -> None:
     order = composite(**{name: weight})
     with pytest.raises(ValueError, match=f"{name} is .*must be 0 or more"):
         order(Task(drawn_batch(5)))
 
 
-def test_the_weights_of_the_composite_rule_count() -> None:
+def test_the_weights_of_the_composite_rule_have_an_effect() -> None:
     batch = drawn_batch(60)
     weights = {"delay": 1, "work": 8, "length": 1, "bound": 1}
 

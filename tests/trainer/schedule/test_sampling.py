@@ -42,7 +42,7 @@ def conflicts(batch: list[list[Operation]]) -> list[tuple[int, int]]:
 
 
 def every_schedule(transactions: list[list[Operation]]) -> Counter[int]:
-    """The makespans of all serializable schedules, by going through all orders."""
+    """Return the makespans of all serializable schedules, by enumerating all orders."""
     batch, edges = make_batch(transactions), conflicts(transactions)
     problem = batch.problem("mvtso")
     found = {}
@@ -52,7 +52,7 @@ def every_schedule(transactions: list[list[Operation]]) -> Counter[int]:
     return Counter(found.values())
 
 
-def test_the_paper_s_numbers_of_samples() -> None:
+def test_sample_counts_match_the_paper() -> None:
     assert samples_needed(0.99, 0.95) == 299
     assert samples_needed(0.99, 0.99) == 459
     assert samples_needed(0.999, 0.99) == 4603
@@ -61,7 +61,7 @@ def test_the_paper_s_numbers_of_samples() -> None:
     assert samples_needed(0.99, 1e-17) == 1
 
 
-def test_makespans_are_those_of_all_schedules_alike() -> None:
+def test_schedules_are_sampled_uniformly() -> None:
     exact = every_schedule(TRANSACTIONS)
     drawn = Counter(
         sample_makespans(
@@ -73,7 +73,7 @@ def test_makespans_are_those_of_all_schedules_alike() -> None:
     assert chisquare([drawn[one] for one in exact], expected).pvalue > 1e-4
 
 
-def test_the_walk_knows_the_conflicts() -> None:
+def test_the_walk_has_the_conflicts_of_the_batch() -> None:
     batch = make_batch(TRANSACTIONS)
     walk = ScheduleWalk(TransactionBatch(batch.lengths, batch.accesses, batch.keys), 1)
     assert walk.conflicts == len(conflicts(TRANSACTIONS))
@@ -81,7 +81,7 @@ def test_the_walk_knows_the_conflicts() -> None:
     assert sorted(walk.order.tolist()) == list(range(5))
 
 
-def test_a_plan_lets_the_walk_converge_first() -> None:
+def test_a_plan_has_a_burn_in() -> None:
     assert plan_sampling(500, 299, 1).burn_in == 3108
     assert plan_sampling(1, 3, 1) == SamplingPlan(3, 1, 1, 1)
     told: list[int] = []
@@ -98,7 +98,7 @@ def workload(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
+def test_the_command_reports_the_bounded_share(workload: Path) -> None:
     output = workload.with_name("sample.json")
     arguments = ["lab", "sample", "--input", str(workload), f"output={output}"]
     done = CliRunner().invoke(heddle, arguments)
@@ -123,7 +123,7 @@ def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
         (["output=w.json"], "is the workload itself"),
     ],
 )
-def test_what_is_mistyped_is_answered(
+def test_mistyped_arguments_are_reported(
     workload: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(workload.parent)
@@ -132,7 +132,7 @@ def test_what_is_mistyped_is_answered(
     assert expected in done.output
 
 
-def test_what_is_bounded_is_not_rounded_up(workload: Path) -> None:
+def test_the_bounded_share_is_not_rounded_up(workload: Path) -> None:
     arguments = ["--samples", "20", "--confidence", "0.9999999"]
     done = CliRunner().invoke(heddle, ["lab", "sample", "--input", str(workload), *arguments])
     assert done.exit_code == 0, done.output

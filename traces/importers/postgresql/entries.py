@@ -23,13 +23,14 @@ _EXECUTE = re.compile(rf"\s*execute\s+{NAME}\s*(?:\((.*)\))?\s*;?\s*$", re.I | r
 _CUT_END = re.compile(r"(?:\.\.\.|…|[\[<(]truncated[^\])>]*[\])>])\s*$", re.I)
 _MARK_CHARACTERS = 64
 _CUT_PARAMETER = "...'"
-_SQL = re.compile(
-    r"\s*(?:/\*|--|\(|(?:select|insert|update|delete|merge|with|values|table|begin|start|commit|end"
-    r"|rollback|abort|savepoint|release|prepare|execute|deallocate|declare|fetch|move|close|copy"
-    r"|call|do|truncate|lock|set|reset|show|explain|create|alter|drop|grant|revoke|analyze|vacuum"
-    r"|listen|notify|unlisten|discard|refresh|comment)\b)",
-    re.I,
+_FIRST_WORDS = (
+    "select insert update delete merge with values table",
+    "begin start commit end rollback abort savepoint release",
+    "prepare execute deallocate declare fetch move close copy call do",
+    "truncate lock set reset show explain create alter drop grant revoke analyze vacuum",
+    "listen notify unlisten discard refresh comment",
 )
+_SQL = re.compile(rf"\s*(?:/\*|--|\(|(?:{'|'.join(' '.join(_FIRST_WORDS).split())})\b)", re.I)
 """The start of a statement."""
 
 _NAMES_CHARACTERS_MAX = 2 * 256

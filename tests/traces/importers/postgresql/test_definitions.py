@@ -14,14 +14,17 @@ DUMP = r"""
 -- CREATE TABLE not_this (id int PRIMARY KEY);
 SELECT pg_catalog.set_config('search_path', '', false);
 CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ CREATE TABLE nor_this (id int); SELECT 1; $$;
+
 CREATE TABLE public.item (
     id integer NOT NULL,
     name text DEFAULT 'a;b'::text
 );
 CREATE TABLE shop."Order" ("Id" bigint, item integer, note character varying(20));
+
 CREATE UNLOGGED TABLE tag (name text PRIMARY KEY, at timestamp(3) with time zone);
 CREATE TABLE stock (w int, i int, q int, CONSTRAINT k PRIMARY KEY (i, w));
 CREATE TABLE heap (a int);
+
 ALTER TABLE ONLY public.item ADD CONSTRAINT item_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY shop."Order"
     ADD CONSTRAINT order_pkey PRIMARY KEY ("Id", item);
@@ -83,7 +86,9 @@ CREATE COLLATION public.any_case (provider = icu, deterministic = false, locale 
 CREATE DOMAIN public.email AS public.citext
     CONSTRAINT email_check CHECK ((VALUE ~ '@'::public.citext));
 CREATE DOMAIN shop."Code" character(8) DEFAULT 'x'::bpchar NOT NULL;
+
 CREATE TYPE shop.mood AS ENUM ('good', 'bad');
+
 CREATE TABLE t (
     a public.email, b shop."Code", c shop.mood, d text COLLATE public.any_case, e bit varying(3),
     f text COLLATE pg_catalog."C", "Ä" integer, Ö integer, PRIMARY KEY (a, Ö)

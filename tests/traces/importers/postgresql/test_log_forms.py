@@ -27,6 +27,7 @@ BEGIN;
 UPDATE stool
   SET taken = 1
   WHERE id = 'a';
+
 SELECT * FROM stool WHERE id = 'tab\there';
 COMMIT;
 UPDATE stool SET taken = 2 WHERE id = 'b';
@@ -36,6 +37,7 @@ lines';
 SELECT 1 / 0;
 ROLLBACK;
 SELECT nothing FROM nowhere;
+
 INSERT INTO stool VALUES ('a');
 PREPARE one AS SELECT * FROM stool WHERE id = $1;
 EXECUTE one('LOG:  no entry');

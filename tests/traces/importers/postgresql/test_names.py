@@ -32,25 +32,32 @@ SCHEMA = """
 CREATE TABLE public.item (id integer NOT NULL, name text);
 ALTER TABLE ONLY public.item ADD CONSTRAINT item_pkey PRIMARY KEY (id);
 CREATE TABLE one.orders (id bigint PRIMARY KEY, item integer);
+
 CREATE TABLE two.orders (id bigint PRIMARY KEY, item integer);
 CREATE TABLE two.parcel (id bigint PRIMARY KEY);
 CREATE TABLE app.note (id bigint PRIMARY KEY);
+
 CREATE TABLE public.event (id bigint NOT NULL, day date NOT NULL) PARTITION BY RANGE (day);
 CREATE TABLE public.event_2026 (id bigint NOT NULL, day date NOT NULL);
+
 CREATE TABLE public.event_2027 PARTITION OF public.event
     FOR VALUES FROM ('2027-01-01') TO ('2028-01-01') PARTITION BY RANGE (day);
 CREATE TABLE public.event_2027_01 PARTITION OF public.event_2027 DEFAULT;
+
 ALTER TABLE ONLY public.event ATTACH PARTITION public.event_2026
     FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
 ALTER TABLE ONLY public.event ADD CONSTRAINT event_pkey PRIMARY KEY (id, day);
 CREATE TABLE public.reading (id bigint, at timestamptz);
+
 CREATE TABLE public.reading_2026 (CHECK (at < '2027-01-01')) INHERITS (public.reading);
 ALTER TABLE ONLY public.reading_2026 ADD CONSTRAINT reading_pkey PRIMARY KEY (id);
 CREATE VIEW public.cheap AS SELECT item.id AS number, item.name FROM public.item
     WHERE (item.name <> 'x'::text);
+
 CREATE VIEW public.cheapest (n) WITH (security_barrier='true') AS
     SELECT cheap.number FROM public.cheap;
 CREATE VIEW public.seventh AS SELECT item.name FROM public.item WHERE (item.id = 7);
+
 CREATE VIEW public.sold AS SELECT i.id, o.id AS orders FROM public.item i
     JOIN one.orders o ON ((o.item = i.id));
 CREATE MATERIALIZED VIEW public.totals AS SELECT 1 AS n WITH NO DATA;
@@ -268,30 +275,40 @@ def test_tables_of_two_databases_are_not_distinguished(tmp_path: Path) -> None:
 FOLLOWED = """
 CREATE TABLE item (id integer PRIMARY KEY, name text, seen timestamptz);
 CREATE TABLE part (id integer PRIMARY KEY, item integer);
+
 CREATE FUNCTION public.log_item() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO part VALUES (NEW.id, NEW.id); RETURN NEW; END $$;
 CREATE FUNCTION public.stamp() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN NEW.seen := now(); RETURN NEW; END $$;
+
 CREATE FUNCTION app.price(integer) RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
 CREATE FUNCTION app.double(integer) RETURNS integer LANGUAGE sql AS 'return $1 * 2';
+
 CREATE FUNCTION app.outer(integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN RETURN app.through($1); END $$;
 CREATE FUNCTION app.through(integer) RETURNS integer LANGUAGE sql AS 'return "price" ($1)';
+
 CREATE FUNCTION app.compress(integer) RETURNS integer LANGUAGE sql AS 'update part set item = $1';
 CREATE FUNCTION app.set_seen() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN NEW.item := app.price(NEW.id); RETURN NEW; END $$;
+
 CREATE TABLE seen (id integer PRIMARY KEY, item integer);
 CREATE TRIGGER c BEFORE INSERT ON seen FOR EACH ROW EXECUTE FUNCTION app.set_seen();
 CREATE VIEW priced AS SELECT id, app.outer(id) AS price FROM part;
+
 CREATE VIEW shown AS SELECT id, item FROM part;
 CREATE TRIGGER d INSTEAD OF INSERT OR UPDATE OF item ON public.shown
     FOR EACH ROW EXECUTE FUNCTION log_item();
+
 CREATE VIEW kept AS SELECT id, item FROM part;
 CREATE TRIGGER e INSTEAD OF DELETE ON kept FOR EACH ROW EXECUTE FUNCTION stamp();
+
 CREATE TABLE code (id integer PRIMARY KEY, name text UNIQUE, note text);
 CREATE TABLE coded (id integer PRIMARY KEY, code text REFERENCES code (name) ON UPDATE SET NULL);
+
 CREATE TRIGGER a AFTER UPDATE ON public.item FOR EACH ROW EXECUTE FUNCTION public.log_item();
 CREATE TRIGGER b BEFORE INSERT ON part FOR EACH ROW EXECUTE PROCEDURE stamp();
+
 ALTER TABLE ONLY part ADD CONSTRAINT part_item_fkey FOREIGN KEY (item) REFERENCES item(id)
     ON UPDATE CASCADE ON DELETE CASCADE;
 """
@@ -371,17 +388,21 @@ RULED = """
 CREATE TABLE item (id integer PRIMARY KEY, name text);
 CREATE TABLE log (id integer PRIMARY KEY, name text);
 CREATE TABLE kept (id integer PRIMARY KEY, name text);
+
 CREATE TABLE whole (id integer PRIMARY KEY, name text) PARTITION BY RANGE (id);
 CREATE TABLE half PARTITION OF whole FOR VALUES FROM (0) TO (9);
 CREATE VIEW shown AS SELECT id, name FROM kept;
+
 CREATE VIEW plain AS SELECT id, name FROM item;
 CREATE RULE a AS
     ON UPDATE TO public.item
    WHERE (new.name <> old.name) DO ( INSERT INTO log VALUES (new.id, new.name);
  DELETE FROM kept WHERE kept.id = new.id;
 );
+
 CREATE OR REPLACE RULE "no; delete" AS ON DELETE TO item DO INSTEAD NOTHING;
 CREATE RULE c AS ON INSERT TO shown DO INSTEAD INSERT INTO log VALUES (new.id, new.name);
+
 CREATE RULE d AS ON INSERT TO half DO ALSO NOTIFY halves;
 CREATE RULE "_RETURN" AS ON SELECT TO log DO INSTEAD SELECT 1 AS id, ''::text AS name;
 """
