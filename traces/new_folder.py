@@ -55,30 +55,35 @@ def created_atomically(folder: Path, replace: bool = False) -> Iterator[Path]:
     refuse_existing(folder, replace)
     folder = folder.absolute()
     _remove_left_behind(folder)
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    # An interrupt may come as soon as the folder is made.
     try:
-        beside.mkdir()
+        with _failure_named(folder):
+            temporary.mkdir()
+        yield temporary
+        with _failure_named(folder):
+            _put_in_place(temporary, folder, replace)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _failure_named(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise TraceError(f"{folder}: can't be written: {why(error)}") from None
-    try:
-        yield beside
-        try:
-            _put_in_place(beside, folder, replace)
-        except OSError as error:
-            raise TraceError(f"{folder}: can't be written: {why(error)}") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
-def _put_in_place(beside: Path, folder: Path, replace: bool) -> None:
+def _put_in_place(temporary: Path, folder: Path, replace: bool) -> None:
     refuse_existing(folder, replace)
     if not folder.exists():
-        beside.rename(folder)
+        temporary.rename(folder)
         return
-    old = beside.with_suffix(".old")
+    old = temporary.with_suffix(".old")
     folder.rename(old)
     try:
-        beside.rename(folder)
+        temporary.rename(folder)
     except OSError:
         old.rename(folder)
         raise
