@@ -121,7 +121,7 @@ def test_the_device_is_one_there_is(encoding: Encoding, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     make(encoding, device="auto")
-    with pytest.raises(ValueError, match="PyTorch finds no CUDA here"):
+    with pytest.raises(ValueError, match="PyTorch finds no CUDA device"):
         make(encoding, device="cuda")
 
 

@@ -97,7 +97,7 @@ def test_without_ray_itself_the_run_ends_with_a_sentence(ray: FakeRay, lost: str
     pool, _ = workers(ray)
     machine = ray.head if lost == "head" else ray.machines["one"]
     ray.before_wait = [lambda: None, machine.kill, *[lambda: None] * 9]
-    with pytest.raises(RayError, match="Ray on this machine, or the cluster's head, was ended"):
+    with pytest.raises(RayError, match="Ray on this machine, or the cluster's head, was stopped"):
         list(pool.run([where] * 9999))
 
 

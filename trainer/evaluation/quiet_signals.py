@@ -1,4 +1,4 @@
-"""Ending without interruption: signals that arrive while processes are being stopped."""
+"""Stopping without interruption: signals that arrive while processes are being stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def ignore_signals() -> None:
-    """Ignore further requests to end, for the rest of the process."""
+    """Ignore further requests to stop, for the rest of the process."""
     if threading.current_thread() is threading.main_thread():
         for one in ENDING:
             signal.signal(one, signal.SIG_IGN)
@@ -19,7 +19,7 @@ def ignore_signals() -> None:
 
 @contextmanager
 def signals_ignored() -> Iterator[None]:
-    """Ignore further requests to end inside the block: it takes moments and must be complete."""
+    """Ignore further requests to stop inside the block, which is short and must complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -29,5 +29,5 @@ def signals_ignored() -> Iterator[None]:
         yield
     finally:
         for one, handler in before.items():
-            # None: a handler that was not set from Python, which can't be set from here.
+            # None: a handler that was not installed from Python and can't be restored from it.
             signal.signal(one, signal.SIG_DFL if handler is None else handler)

@@ -1,4 +1,4 @@
-"""Whether the machines of a cluster measure the same."""
+"""Checks that the machines of a cluster give comparable measurements."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from trainer.evaluation.ray_runtime import RayError
 from trainer.evaluation.ray_worker import Identity
 
 DIGITS = 12
-"""Characters of a digest that distinguish two builds."""
+"""The number of digest characters shown for a build."""
 
 
 def compare_machines(
     own: Identity, workers: Sequence[Identity], scenarios: Sequence[MachineSpec]
 ) -> str | None:
-    """What must be known of machines that are unlike; None if there is nothing.
+    """Return a warning about different machines; None if they are alike.
 
     Args:
-        own: of the process that searches.
-        workers: of those that measure.
-        scenarios: what they measure.
+        own: the machine of the search.
+        workers: the machines that measure.
+        scenarios: the scenarios they measure.
 
     Raises:
-        RayError: results of them can't be compared; the message names the machines.
+        RayError: their results are not comparable; the message names the machines.
     """
     versions = {one.host: one.version for one in workers if one.version != own.version}
     if versions:
         raise RayError(
             f"machines have other versions of Heddle than this one, {own.version}: "
-            f"{_listed(versions)}; install the same on each"
+            f"{_listed(versions)}; install the same version on each"
         )
     cores = {one.host: str(one.cores) for one in workers}
     real = any(spec.cores is None and not spec.shareable for spec in scenarios)
@@ -42,8 +42,8 @@ def compare_machines(
     if builds:
         return (
             f"machines have another build of the engine than this one, {own.build[:DIGITS]}: "
-            f"{_listed(builds)}. Install the same wheel on each: another compiler makes other "
-            "throughput"
+            f"{_listed(builds)}. Install the same wheel on each: throughput depends on the "
+            "compiler"
         )
     return None
 
