@@ -275,7 +275,7 @@ def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
     assert found["after"] == pytest.approx(median(after))
     assert found["runs"] == len(best["runs"])
     written = (FOLDER / "contest.md").read_text()
-    assert "how soon local has what the others end with" in written
+    assert "evaluations until local has the final score of each other method" in written
     assert f"| {found['after'] / 600:.1%} |" in written
 
 
@@ -496,7 +496,7 @@ def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     assert "not finished" not in done.output
-    told = "1 of 2 runs of random found no table that can be used, and count with the score 0"
+    told = "1 of 2 runs of random found no usable table, and count with the score 0"
     assert told in (FOLDER / "contest.md").read_text()
     assert told in " ".join(done.output.split())
     (case,) = document()["cases"]

@@ -130,9 +130,11 @@ def test_a_worker_that_memory_ended_is_not_started_again_while_others_go_on(ray:
 
     assert len(dict(pool.run([greedy] * 4))) == 4
     assert len(pool) == 1
-    assert "ran out of memory; the other 1 measure" in said[0]
+    assert "ran out of memory; the other 1 repeat" in said[0]
     left[0] = 9
-    with pytest.raises(RayError, match=r"ended the only worker twice because host-\w+ ran out of"):
+    with pytest.raises(
+        RayError, match=r"stopped the only worker twice because host-\w+ ran out of"
+    ):
         list(pool.run([greedy]))
 
 

@@ -13,8 +13,8 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def ignore_signals() -> None:
     """Ignore further requests to stop, for the rest of the process."""
     if threading.current_thread() is threading.main_thread():
-        for one in ENDING:
-            signal.signal(one, signal.SIG_IGN)
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
@@ -23,11 +23,11 @@ def signals_ignored() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {one: signal.getsignal(one) for one in ENDING}
+    before = {number: signal.getsignal(number) for number in ENDING}
     ignore_signals()
     try:
         yield
     finally:
-        for one, handler in before.items():
+        for number, handler in before.items():
             # None: a handler that was not installed from Python and can't be restored from it.
-            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -77,8 +77,10 @@ class Race:
         """
         racing = list(candidates)
         for slices in (rung * self.stretch for rung in self._rungs):
-            racing = [one for one in racing if samples.failure(one) is None]
-            measuring = [one for one in racing if samples.slices(one) < SLICES_MAX]
+            racing = [candidate for candidate in racing if samples.failure(candidate) is None]
+            measuring = [
+                candidate for candidate in racing if samples.slices(candidate) < SLICES_MAX
+            ]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
             for candidate, evaluations in zip(measuring, found, strict=True):

@@ -25,20 +25,20 @@ def compare_machines(
     Raises:
         RayError: their results are not comparable; the message names the machines.
     """
-    versions = {one.host: one.version for one in workers if one.version != own.version}
+    versions = {worker.host: worker.version for worker in workers if worker.version != own.version}
     if versions:
         raise RayError(
-            f"machines have other versions of Heddle than this one, {own.version}: "
+            f"machines have other versions of Heddle than this worker, {own.version}: "
             f"{_listed(versions)}; install the same version on each"
         )
-    cores = {one.host: str(one.cores) for one in workers}
+    cores = {worker.host: str(worker.cores) for worker in workers}
     real = any(spec.cores is None and not spec.shareable for spec in scenarios)
     if real and len(set(cores.values())) > 1:
         raise RayError(
             f"machines have different numbers of cores: {_listed(cores)}; set machine.cores to a "
             "number that each of them has"
         )
-    builds = {one.host: one.build[:DIGITS] for one in workers if one.build != own.build}
+    builds = {worker.host: worker.build[:DIGITS] for worker in workers if worker.build != own.build}
     if builds:
         return (
             f"machines have another build of the engine than this one, {own.build[:DIGITS]}: "

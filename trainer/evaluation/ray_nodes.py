@@ -48,7 +48,9 @@ class RayNodes:
         self._ray = ray
         self._own, self._head = _own_place(ray)
         # This machine can always be reached, unless its Ray was stopped.
-        self._reached = {one: node for one, node in self._known().items() if one == self._own}
+        self._reached = {
+            node_id: node for node_id, node in self._known().items() if node_id == self._own
+        }
         self._failed: dict[str, int] = {}
         self._next = 0.0
 
@@ -79,17 +81,17 @@ class RayNodes:
 
     def _lost_of(self, watched: set[str], limit: int) -> set[str]:
         known = self._known()
-        found = {one for one in watched if one in known and not known[one].alive}
-        for one in watched - found:
-            if one not in self._reached:
-                if one in known and known[one].answers():
-                    self._reached[one] = known[one]
-            elif self._reached[one].answers():
-                self._failed[one] = 0
+        found = {node_id for node_id in watched if node_id in known and not known[node_id].alive}
+        for node_id in watched - found:
+            if node_id not in self._reached:
+                if node_id in known and known[node_id].answers():
+                    self._reached[node_id] = known[node_id]
+            elif self._reached[node_id].answers():
+                self._failed[node_id] = 0
             else:
-                self._failed[one] = self._failed.get(one, 0) + 1
-                if self._failed[one] >= limit:
-                    found.add(one)
+                self._failed[node_id] = self._failed.get(node_id, 0) + 1
+                if self._failed[node_id] >= limit:
+                    found.add(node_id)
         return found
 
     def _known(self) -> dict[str, _Node]:

@@ -174,7 +174,7 @@ class RayPool:
             first = self._workers.first
             machine = self._workers.machine_of(first)
             ended = self._workers.run(calls, attempts=attempts, only=first)
-            if len({one.node for one in self._workers.identities}) == 1:
+            if len({identity.node for identity in self._workers.identities}) == 1:
                 yield from ended
                 return
             found = list(ended)

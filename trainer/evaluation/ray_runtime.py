@@ -91,7 +91,9 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
 
 def _lacks_token(text: str) -> bool:
     """Return whether Ray's message says that a token is missing or wrong."""
-    return any(one in text for one in ("InvalidAuthToken", "Unauthenticated", "RAY_AUTH_TOKEN"))
+    return any(
+        phrase in text for phrase in ("InvalidAuthToken", "Unauthenticated", "RAY_AUTH_TOKEN")
+    )
 
 
 def _keep_sigterm(handler: Any) -> None:

@@ -131,12 +131,12 @@ class Workers:
     @property
     def identities(self) -> list[Identity]:
         """The identities of the workers that can work now."""
-        return [one.identity for one in self._ready.values()]
+        return [worker.identity for worker in self._ready.values()]
 
     @property
     def _hosts(self) -> dict[str, str]:
         """The names of the machines with workers, by Ray's ids."""
-        return {one.identity.node: one.identity.host for one in self._ready.values()}
+        return {worker.identity.node: worker.identity.host for worker in self._ready.values()}
 
     def machine_of(self, number: int) -> str:
         """Return Ray's id of a worker's machine; empty if it is gone."""
@@ -294,7 +294,7 @@ class Workers:
         if not gone:
             return []
         calls: list[_Under] = []
-        numbers = [n for n, one in self._ready.items() if one.identity.node in gone]
+        numbers = [n for n, worker in self._ready.items() if worker.identity.node in gone]
         for number in numbers:
             self._kill(self._ready.pop(number).actor)
         for future, under in list(self._busy.items()):
@@ -319,7 +319,7 @@ class Workers:
             if node in self._lost_nodes:
                 continue
             self._lost_nodes.add(node)
-            others = sum(one.identity.node not in gone for one in self._ready.values())
+            others = sum(worker.identity.node not in gone for worker in self._ready.values())
             self._tell(
                 f"Ray lost the machine {host}: its measurements are repeated; "
                 f"{others or 'no'} worker{'s' * (others != 1)} left{LOG.words}"

@@ -119,7 +119,7 @@ class Samples:
     def slices(self, candidate: Candidate) -> int:
         """The candidate's number of slices, the same in each scenario unless it failed."""
         samples = self._samples.get(candidate.key)
-        return min(one.slices for one in samples) if samples else 0
+        return min(scenario.slices for scenario in samples) if samples else 0
 
     def failure(self, candidate: Candidate) -> str | None:
         """Why it can't run; None if it can."""
@@ -128,7 +128,7 @@ class Samples:
     def last(self, candidate: Candidate) -> list[Result | None]:
         """Its last slice in each scenario; None for a scenario without slices."""
         samples = self._samples.get(candidate.key)
-        return [one.last for one in samples] if samples else [None] * self._scenarios
+        return [scenario.last for scenario in samples] if samples else [None] * self._scenarios
 
     def measured(self, candidates: Iterable[Candidate]) -> list[Measured]:
         """Return trimmed means, with standard errors from the noise of all candidates."""
@@ -162,7 +162,7 @@ class Samples:
                 "vector": list(candidate.vector),
                 "origin": candidate.origin,
                 "error": self._failed.get(key),
-                "scenarios": [one.as_json() for one in self._samples[key]],
+                "scenarios": [scenario.as_json() for scenario in self._samples[key]],
             }
             for key, candidate in self._candidates.items()
         ]
@@ -174,26 +174,28 @@ class Samples:
             candidate = Candidate(tuple(entry["vector"]), entry["origin"])
             self._candidates[candidate.key] = candidate
             self._samples[candidate.key] = [
-                _ScenarioSamples.from_json(one) for one in entry["scenarios"]
+                _ScenarioSamples.from_json(scenario) for scenario in entry["scenarios"]
             ]
             if entry["error"] is not None:
                 self._failed[candidate.key] = entry["error"]
 
     def _noise(self, scenario: int) -> float:
         found = [samples[scenario].deviation for samples in self._samples.values()]
-        deviations = [one for one in found if one is not None]
+        deviations = [scenario for scenario in found if scenario is not None]
         return statistics.median(deviations) if deviations else 0.0
 
     def _sum_up(self, key: str, noise: Sequence[float]) -> Measured:
         samples = self._samples.get(key, [])
-        counts = [one.slices for one in samples] or [0]
+        counts = [scenario.slices for scenario in samples] or [0]
         if key in self._failed or not all(counts):
             return Measured(0.0, 0.0, min(counts))
-        scores = tuple(one.mean for one in samples)
-        errors = [one / math.sqrt(count) for one, count in zip(noise, counts, strict=True)]
+        scores = tuple(scenario.mean for scenario in samples)
+        errors = [
+            scenario / math.sqrt(count) for scenario, count in zip(noise, counts, strict=True)
+        ]
         # The scenarios that determine the fitness: for the worst case, only the worst one.
         slopes = self._objective.slopes(scores)
-        decisive = [one.last for one, slope in zip(samples, slopes, strict=True) if slope]
+        decisive = [scenario.last for scenario, slope in zip(samples, slopes, strict=True) if slope]
         return Measured(
             self._objective.fitness(scores),
             self._objective.error(scores, errors),

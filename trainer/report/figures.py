@@ -179,7 +179,7 @@ def _mean_shares(rows: Sequence[Sequence[Sequence[float]]]) -> list[float]:
 def _shares(runs: Sequence[Sequence[float]]) -> list[float]:
     sums = [float(sum(column)) for column in zip(*runs, strict=False)]
     total = sum(sums)
-    return [one / total for one in sums] if total > 0 else []
+    return [part / total for part in sums] if total > 0 else []
 
 
 def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
@@ -196,12 +196,15 @@ def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
         high / most,
         scores.get(row.subject.name),
         row.abort_rate,
-        [(one.p50, one.p99) if one else None for one in map(row.latency_of, row.types)],
+        [
+            (latency.p50, latency.p99) if latency else None
+            for latency in map(row.latency_of, row.types)
+        ],
         _parts(row),
     )
 
 
 def _parts(row: Row) -> list[tuple[str, float]]:
-    sums = {name: sum(one.time_s.get(name, 0.0) for one in row.repeats) for name in PARTS}
+    sums = {name: sum(result.time_s.get(name, 0.0) for result in row.repeats) for name in PARTS}
     total = sum(sums.values())
     return [(name, sums[name] / total) for name in PARTS] if total > 0 else []

@@ -144,23 +144,23 @@ def make_sweep_page(kept: SavedSweep, config: ReportConfig, typed: str, display:
         typed: the command line, for the footer.
         display: shows the progress.
     """
-    runs = [one.run for one in kept.runs if one.run is not None]
+    runs = [swept.run for swept in kept.runs if swept.run is not None]
     display.begin("report", len(runs))
     with_windows = sum(len(run.scenarios) for run in runs) <= WINDOWS
     few = len(runs) <= SECTIONS
     views = _views(runs, config, with_windows, display) if few else []
     sections = iter(views)
     rows = []
-    for one in kept.runs:
-        section = next(sections, None) if one.run is not None else None
+    for swept in kept.runs:
+        section = next(sections, None) if swept.run is not None else None
         rows.append(
             OverviewRow(
-                one.name,
+                swept.name,
                 section.anchor if section is not None else None,
-                one.state,
-                _headlines(one.run) if one.run is not None else [],
-                one.run.machine if one.run is not None else "–",
-                one.values,
+                swept.state,
+                _headlines(swept.run) if swept.run is not None else [],
+                swept.run.machine if swept.run is not None else "–",
+                swept.values,
             )
         )
     columns = list(kept.sweep.axes)
@@ -170,7 +170,7 @@ def make_sweep_page(kept: SavedSweep, config: ReportConfig, typed: str, display:
         _curves(runs) if few else None,
         kept.kinds(),
         [key for key in columns if key != SEED],
-        [(one.name, one.reason) for one in kept.runs if one.reason],
+        [(swept.name, swept.reason) for swept in kept.runs if swept.reason],
         None if few else f"Each run has its own page, {kept.sweep.report.name} in its folder.",
     )
     title = f"{kept.sweep.name}: {kept.finished} of {len(kept.runs)} runs finished"
@@ -317,16 +317,20 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
         list(run.missing),
     )
     _add_curve(view, run, number)
-    compared = [(one.comparison, one.label, one.verdict) for one in run.scenarios]
-    compared += [(one.validation, one.label, one.validated) for one in run.scenarios]
+    compared = [
+        (scenario.comparison, scenario.label, scenario.verdict) for scenario in run.scenarios
+    ]
+    compared += [
+        (scenario.validation, scenario.label, scenario.validated) for scenario in run.scenarios
+    ]
     for comparison, label, verdict in compared:
         shown = comparison_view(comparison, label, verdict) if comparison is not None else None
         if shown is not None:
             view.comparisons.append(shown)
     if run.policy is not None:
         seeds = by_nearness(run.policy)
-        seed, explanation = next(one for one in seeds if config.beside in (None, one[0].name))
-        view.distances = [(policy_words(one.name), told.cells) for one, told in seeds]
+        seed, explanation = next(pair for pair in seeds if config.beside in (None, pair[0].name))
+        view.distances = [(policy_words(document.name), told.cells) for document, told in seeds]
         _add_policy(view, run, run.policy, seed, explanation)
         if config.timeline.enabled and with_windows:
             _add_windows(view, run, run.policy, seed, config, number)
@@ -335,14 +339,14 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
 
 def _headlines(run: SavedRun) -> list[Headline]:
     found = [
-        _headline(one.verdict, f"{one.machine}{_in(one)}")
-        for one in run.scenarios
-        if one.verdict is not None
+        _headline(scenario.verdict, f"{scenario.machine}{_in(scenario)}")
+        for scenario in run.scenarios
+        if scenario.verdict is not None
     ]
-    for one in run.scenarios:
-        if one.validated is not None and one.validation is not None:
-            where = f"{machine_words(one.validation.rows[0].machine)}{_in(one)}"
-            found.append(replace(_headline(one.validated, where), measured_on_real=True))
+    for scenario in run.scenarios:
+        if scenario.validated is not None and scenario.validation is not None:
+            where = f"{machine_words(scenario.validation.rows[0].machine)}{_in(scenario)}"
+            found.append(replace(_headline(scenario.validated, where), measured_on_real=True))
     return found
 
 
@@ -360,7 +364,7 @@ def _title(run: SavedRun) -> str:
     warehouses = options.get("warehouses")
     if len(run.scenarios) > 1:
         name += f", {len(run.scenarios)} scenarios: " + " | ".join(
-            one.label for one in run.scenarios
+            scenario.label for scenario in run.scenarios
         )
     elif warehouses is not None:
         name += f", {warehouses} warehouse{'' if warehouses == 1 else 's'}"
@@ -442,7 +446,9 @@ def _add_curve(view: RunView, run: SavedRun, number: int) -> None:
             f"{last.best:.3f}: {each}."
         )
     view.curve_note += " The short runs of the search overestimate it."
-    if all(one.comparison is not None and one.comparison.rows for one in run.scenarios):
+    if all(
+        scenario.comparison is not None and scenario.comparison.rows for scenario in run.scenarios
+    ):
         view.curve_note += " The comparison below is a new measurement."
 
 
@@ -456,22 +462,23 @@ def _add_policy(
     view.seed = policy_words(seed.name)
     view.nearest = view.distances[0][0]
     view.explanation = explanation
-    spoken = groupby(explanation.sentences, key=lambda one: one.type)
+    spoken = groupby(explanation.sentences, key=lambda sentence: sentence.type)
     view.spoken = [
-        Spoken(_heading(kind), [one.text for one in sentences]) for kind, sentences in spoken
+        Spoken(_heading(kind), [sentence.text for sentence in sentences])
+        for kind, sentences in spoken
     ]
-    rows = [row for one in run.scenarios if (row := _row(one, LEARNED)) is not None]
+    rows = [row for scenario in run.scenarios if (row := _row(scenario, LEARNED)) is not None]
     waited, aborted = waited_by_state(rows), aborted_by_state(rows)
     after = table_view(policy, LEARNED, seed, waited, aborted)
     before = table_view(seed, seed.name)
     view.tables = [before, after]
     view.counts = _counts(before, after)
-    for one in run.scenarios:
+    for scenario in run.scenarios:
         for name in (LEARNED, seed.name):
-            measured = _row(one, name)
+            measured = _row(scenario, name)
             if measured is None:
                 continue
-            words = f"{policy_words(name)}{_in(one)}"
+            words = f"{policy_words(name)}{_in(scenario)}"
             view.waiting.append((words, waiting_places(measured, policy.signature)))
             view.aborts.append((words, abort_places(measured, policy.signature)))
 

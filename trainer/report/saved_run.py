@@ -242,9 +242,9 @@ def read_run(folder: RunFolder, by_us: bool = False) -> SavedRun:
 def _labels(settings: Mapping[str, Any], path: Path) -> list[str]:
     """Return the labels of the scenarios; an empty one for a run without scenarios."""
     entries = _part(settings, "robust").get("scenarios") or []
-    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise _damaged(path, ValueError("robust.scenarios must be a list of settings"))
-    found = [label_of(one) for one in combined(entries)]
+    found = [label_of(entry) for entry in combined(entries)]
     return found if len(found) > 1 else [""]
 
 

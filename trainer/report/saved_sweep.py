@@ -75,7 +75,7 @@ class SavedSweep:
     @property
     def finished(self) -> int:
         """The number of finished runs."""
-        return sum(one.run is not None and one.run.finished for one in self.runs)
+        return sum(swept.run is not None and swept.run.finished for swept in self.runs)
 
     def kinds(self) -> list[SweptKind]:
         """Group the runs that differ only in the seed; empty if only the seed is swept."""
@@ -83,12 +83,12 @@ class SavedSweep:
             named = {"": list(self.runs)}
         else:
             named = {}
-            for one in self.runs:
-                key = str({name: one.values[name] for name in one.values if name != SEED})
-                named.setdefault(key, []).append(one)
+            for swept in self.runs:
+                key = str({name: swept.values[name] for name in swept.values if name != SEED})
+                named.setdefault(key, []).append(swept)
         found = []
         for runs in named.values():
-            done = [one.run for one in runs if one.run is not None and one.run.finished]
+            done = [swept.run for swept in runs if swept.run is not None and swept.run.finished]
             scores = [run.best[1] for run in done if run.best is not None]
             values = {key: value for key, value in runs[0].values.items() if key != SEED}
             found.append(SweptKind(values, scores, len(runs) - len(scores)))

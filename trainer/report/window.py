@@ -98,7 +98,7 @@ def _machine_of(run: SavedScenario) -> VirtualConfig:
     kept: Any = run.settings.get("machine")
     try:
         costs = CostsConfig(**kept["costs"])
-        names = {one.name for one in fields(VirtualConfig)}
+        names = {field.name for field in fields(VirtualConfig)}
         if unknown := sorted({*kept} - names):
             raise NoWindowError(
                 f"config.yaml has settings of another version of Heddle: machine.{unknown[0]}"

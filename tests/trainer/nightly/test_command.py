@@ -114,7 +114,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
     assert done.stdout == "rolled back: occ, in place of ic3, trained for 2026-03-01\n"
     again = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=state"])
     assert again.exit_code == 2
-    assert "is the first that was served" in again.stderr
+    assert "is the first published policy" in again.stderr
 
 
 @pytest.mark.parametrize(

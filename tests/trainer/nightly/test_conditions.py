@@ -30,7 +30,7 @@ def test_a_day_with_far_fewer_requests_than_before_is_invalid(tmp_path: Path) ->
     folder = tmp_path / "shop"
     write(folder, busy_hour(FIRST), busy_hour(SECOND)[:100], manifest=manifest(types=TYPES))
     trace = open_trace(folder)
-    with pytest.raises(BadDayError, match="2026-03-02 can't be used: 100 requests"):
+    with pytest.raises(BadDayError, match="2026-03-02 is invalid: 100 requests"):
         conditions_of(trace, SECOND, 5, None)
     assert conditions_of(trace, FIRST, 5, None).requests == 600  # what came later is not looked at
 
@@ -62,7 +62,7 @@ def test_a_damaged_day_before_is_left_out_of_what_is_usual(tmp_path: Path) -> No
     found = conditions_of(open_trace(folder), SECOND, 5, None, told.append)
     assert (found.requests, found.conflict_rate) == (600, 1.0)
     (words,) = told
-    assert words.startswith("2026-03-01 is left out of what is usual: ")
+    assert words.startswith("2026-03-01 is excluded from the usual load: ")
 
 
 def test_unknown_accesses_have_no_conflict_rate(tmp_path: Path) -> None:

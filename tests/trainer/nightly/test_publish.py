@@ -63,13 +63,13 @@ def test_rolling_back_goes_from_one_to_the_one_before(
     assert name_served(state) == "day 1"  # not day 2, which was gone back from
     roll_back(state)
     assert name_served(state) == "day 0"
-    with pytest.raises(StateError, match="is the first that was served"):
+    with pytest.raises(StateError, match="is the first published policy"):
         roll_back(state)
     assert name_served(state) == "day 0"
 
 
 def test_there_is_nothing_to_go_back_to(state: StateFolder) -> None:
-    with pytest.raises(StateError, match="no policy is served yet"):
+    with pytest.raises(StateError, match="no policy is published yet"):
         roll_back(state)
 
 

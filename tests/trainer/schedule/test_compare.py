@@ -49,14 +49,14 @@ def test_policies_are_chosen_and_compared_with_the_first(workload: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--policies", "smff"], "--policies smff: there is none; give fifo"),
+        (["--policies", "smff"], "--policies smff: no such policy; use fifo"),
         (["--policies", ","], "--policies: names none"),
         (["outptu=x.json"], "outptu=x.json: give output=FILE"),
         (["output="], "output=: names no file"),
-        (["output=a.json", "output=b.json"], "names a second file"),
-        (["--output", "a.json", "output=b.json"], "names a second file"),
+        (["output=a.json", "output=b.json"], "is a second output file"),
+        (["--output", "a.json", "output=b.json"], "is a second output file"),
         (["output=no/where.json"], "there is no directory no"),
-        (["output=./w.json"], "is the workload itself; name another file"),
+        (["output=./w.json"], "is the input workload; name another file"),
         (["--seconds", "nan"], "nan"),
         (["--seconds", "0"], "0"),
         (["--evaluations", "0"], "0"),

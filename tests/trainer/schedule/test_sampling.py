@@ -103,7 +103,7 @@ def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
     arguments = ["lab", "sample", "--input", str(workload), f"output={output}"]
     done = CliRunner().invoke(heddle, arguments)
     assert done.exit_code == 0, done.output
-    assert "The shortest of 299" in done.output
+    assert "The best of 299" in done.output
     found = json.loads(output.read_text())
     assert len(found["makespans"]) == 299
     assert found["share"] >= 0.99
@@ -120,7 +120,7 @@ def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
         (["--confidence", "nan"], "--confidence"),
         (["--samples", "0"], "--samples"),
         (["out.json"], "give output=FILE"),
-        (["output=w.json"], "is the workload itself"),
+        (["output=w.json"], "is the input workload"),
     ],
 )
 def test_what_is_mistyped_is_answered(
