@@ -120,10 +120,10 @@ def saved_versions(state: StateFolder) -> Versions:
 
 def _settings(config: NightlyConfig, rounds: int) -> dict[str, Any]:
     """Return the settings that determine the result, for JSON."""
-    told = asdict(config) | {"--rounds": rounds}
+    document = asdict(config) | {"--rounds": rounds}
     for name in ("state", "day", "mlflow", "registered_model", "keep_policies"):
-        del told[name]
-    return dict(json.loads(json.dumps(told)))
+        del document[name]
+    return dict(json.loads(json.dumps(document)))
 
 
 def _refuse_another(state: StateFolder, plan: Mapping[str, Any]) -> None:
@@ -164,14 +164,14 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = ""
 def _write_mark(
     state: StateFolder, trace: Trace, plan: Mapping[str, Any], steps: Sequence[Step]
 ) -> None:
-    told = {
+    document = {
         "schema_version": SCHEMA_VERSION,
         "trace": trace.manifest.name,
         "synthetic": trace.manifest.synthetic,
         "plan": plan,
         "steps": [step.as_dict() for step in steps],
     }
-    write_atomically(state.path / MARK, json.dumps(told, indent=1) + "\n")
+    write_atomically(state.path / MARK, json.dumps(document, indent=1) + "\n")
 
 
 def _followed(plan: Plan, night: Night, rounds: int, display: Display) -> Step:

@@ -25,7 +25,7 @@ NAMED = (SEARCH, CASE, SEED, WORKLOAD)
 PLACE = (WORKLOAD, "machine")
 """The groups that make up a case, even if no setting of theirs is swept."""
 
-TOLD = (*PLACE, SEARCH)
+NAMING = (*PLACE, SEARCH)
 """The groups whose overrides are part of the names."""
 
 NO_MATTER = (
@@ -140,7 +140,7 @@ def _check(named: Sequence[tuple[Settings, Names]]) -> None:
         for key, of_search in ((names.case, False), (names, True)):
             other, _ = first.setdefault(key, (run, names))
             for setting in _unlike(other, run, of_search):
-                typing = f", or set {setting} for both" if _is_any_of(setting, TOLD) else ""
+                typing = f", or set {setting} for both" if _is_any_of(setting, NAMING) else ""
                 raise UnlikeError(
                     f"{other.folder} and {run.folder} are both runs of {names.case}, but "
                     f"{setting} is {other.value(setting)} in one and {run.value(setting)} in the "

@@ -76,7 +76,7 @@ def conditions_of(
     day: date,
     window_minutes: int,
     types: Sequence[str] | None,
-    told: Callable[[str], None] = lambda words: None,
+    notify: Callable[[str], None] = lambda words: None,
 ) -> Conditions:
     """Measure a day, without using any later data.
 
@@ -88,7 +88,7 @@ def conditions_of(
         day: the day (UTC).
         window_minutes: of the conflict rate.
         types: the transaction types that count, None for all.
-        told: called with a message for the user.
+        notify: called with a message for the user.
 
     Raises:
         BadDayError: the day is missing, damaged or invalid (`traces.statistics.days`), or the
@@ -100,7 +100,7 @@ def conditions_of(
     def left_out(of: date, error: TraceError) -> None:
         if of == day:
             raise error
-        told(f"{of} is excluded from the usual load: {error}")
+        notify(f"{of} is excluded from the usual load: {error}")
 
     since = day - NEIGHBOURHOOD
     try:

@@ -57,9 +57,8 @@ def decide(
         return Decision(True, "the published policy does not state its training conditions")
     before = target.conditions
     difference = relative_difference(today.conflict_rate, before.conflict_rate)
-    verb = "is" if difference < threshold else "moved"
     words = (
-        f"the conflict rate {verb} {difference:.1%} from {before.conflict_rate:.4f} of {before.day}"
-        f", threshold {threshold:.1%}"
+        f"the conflict rate differs by {difference:.1%} from {before.conflict_rate:.4f} on "
+        f"{before.day}, threshold {threshold:.1%}"
     )
     return Decision(difference >= threshold, words, difference)

@@ -298,5 +298,6 @@ def _verdict_words(verdict: Verdict, confidence: float) -> str:
     left_out = f"leaves out transactions: {verdict.left_out}; " if verdict.left_out else ""
     return (
         f"{left_out}{decisive.ratio:.3f} × {decisive.name} on the held-out part, "
-        f"{confidence:.0%} interval {decisive.low:.3f} to {decisive.high:.3f}, on {machine_words(verdict.machine)}"
+        f"{confidence:.0%} interval {decisive.low:.3f} to {decisive.high:.3f}, "
+        f"on {machine_words(verdict.machine)}"
     )

@@ -78,8 +78,8 @@ def read_entry(path: Path) -> Entry:
         for name in ("digest", "date"):
             if not isinstance(record.get(name), str) or not record[name]:
                 raise ValueError(f"{RECORD}.{name} is missing")
-        told = [record[name] for name in ("digest", "date")]
-        return Entry(path, document, measurement, plain, *told)
+        recorded = [record[name] for name in ("digest", "date")]
+        return Entry(path, document, measurement, plain, *recorded)
     except (TypeError, ValueError, OverflowError) as error:
         raise PolicyFileError(
             f"{path}: provenance: {error}; {adding(path)} measures it and writes one"

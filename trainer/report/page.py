@@ -330,7 +330,9 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
     if run.policy is not None:
         seeds = by_nearness(run.policy)
         seed, explanation = next(pair for pair in seeds if config.beside in (None, pair[0].name))
-        view.distances = [(policy_words(document.name), told.cells) for document, told in seeds]
+        view.distances = [
+            (policy_words(document.name), explained.cells) for document, explained in seeds
+        ]
         _add_policy(view, run, run.policy, seed, explanation)
         if config.timeline.enabled and with_windows:
             _add_windows(view, run, run.policy, seed, config, number)

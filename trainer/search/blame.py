@@ -58,7 +58,7 @@ def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Bl
             _shares([0.0] * len(signature.types), 1.0),
             0.5,
         )
-    found = [_blame_of_one(signature, result, even) for result in results]
+    found = [_scenario_blame(signature, result, even) for result in results]
     return Blame(
         states=_means([blame.states for blame in found]),
         types=_means([blame.types for blame in found]),
@@ -66,7 +66,7 @@ def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Bl
     )
 
 
-def _blame_of_one(signature: Signature, result: Result, even: float) -> Blame:
+def _scenario_blame(signature: Signature, result: Result, even: float) -> Blame:
     wasted, backoff = (result.time_s.get(name, 0.0) for name in ("wasted", "backoff"))
     aborts = [result.types[name].aborts for name in signature.type_names]
     lost = wasted + backoff

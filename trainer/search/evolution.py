@@ -137,15 +137,15 @@ class Evolution:
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
         """Select the best of parents and children as the next parents."""
-        told = []
+        individuals = []
         for candidate, measured in zip(candidates, results, strict=True):
             individual = Individual(candidate)
             individual.fitness.values = (measured.cautious,)
             self._seen.add(candidate.key)
-            told.append(individual)
+            individuals.append(individual)
         vectors = {candidate.vector for candidate in candidates}
         absent = [old for old in self._population if tuple(old) not in vectors]
-        self._population = self._toolbox.select([*told, *absent])
+        self._population = self._toolbox.select([*individuals, *absent])
         self._generation += 1
 
     def state_dict(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
         None without results, or if the pace of the workers does not determine throughput, or not
         alone.
     """
-    paces = [_pace_of_one(signature, result) for result in results]
+    paces = [_scenario_pace(signature, result) for result in results]
     known = [pace for pace in paces if pace is not None]
     if not known or len(known) < len(paces):
         return None
@@ -70,7 +70,7 @@ def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
     )
 
 
-def _pace_of_one(signature: Signature, result: Result) -> Pace | None:
+def _scenario_pace(signature: Signature, result: Result) -> Pace | None:
     kinds = [result.types[name] for name in signature.type_names]
     begun = [kind.commits + kind.unfinished for kind in kinds]
     # If transactions arrive by a clock, times count from their arrival. For transactions passed to

@@ -50,12 +50,12 @@ class Settled:
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
         """Pass the measurements on, for each of the tables that the search proposed."""
-        told = [
+        pairs = [
             (proposed, result)
             for candidate, result in zip(candidates, results, strict=True)
             for proposed in self._proposed[candidate.key]
         ]
-        self._search.tell([proposed for proposed, _ in told], [result for _, result in told])
+        self._search.tell([proposed for proposed, _ in pairs], [result for _, result in pairs])
 
     def state_dict(self) -> dict[str, Any]:
         """Return the search's state: nothing else is kept between generations."""
