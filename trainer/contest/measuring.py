@@ -65,9 +65,9 @@ def _measure_case(
         "engine": engine_build(),
     }
     signature = spec.build().signature
-    who = config.evaluation
+    evaluation = config.evaluation
     backend = build_backend(
-        EvaluationConfig(who.backend, who.address), spec, notices=Notices(display.say)
+        EvaluationConfig(evaluation.backend, evaluation.address), spec, notices=Notices(display.say)
     )
     try:
         tuned = scores.tuned(

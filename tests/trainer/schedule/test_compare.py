@@ -50,9 +50,9 @@ def test_policies_are_chosen_and_compared_with_the_first(workload: Path) -> None
     ("arguments", "expected"),
     [
         (["--policies", "smff"], "--policies smff: no such policy; use fifo"),
-        (["--policies", ","], "--policies: names none"),
-        (["outptu=x.json"], "outptu=x.json: give output=FILE"),
-        (["output="], "output=: names no file"),
+        (["--policies", ","], "--policies: must name at least one"),
+        (["outptu=x.json"], "outptu=x.json: must be output=FILE"),
+        (["output="], "output=: must name a file"),
         (["output=a.json", "output=b.json"], "is a second output file"),
         (["--output", "a.json", "output=b.json"], "is a second output file"),
         (["output=no/where.json"], "there is no directory no"),

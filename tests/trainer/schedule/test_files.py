@@ -37,7 +37,7 @@ def test_makespan_prints_one_number(workload: Path, protocol: str, found: str) -
     [
         ("", "the file is empty; a workload is a JSON list"),
         ("[[", "w.json:1: not JSON"),
-        ("[]", "holds no transaction"),
+        ("[]", "has no transactions"),
         ("{}", "a workload is a JSON list"),
         ("7", "a workload is a JSON list"),
         ('[[["r", NaN]]]', "w.json:1: NaN is not a JSON number"),

@@ -119,7 +119,7 @@ def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
         (["--share", "1"], "--share"),
         (["--confidence", "nan"], "--confidence"),
         (["--samples", "0"], "--samples"),
-        (["out.json"], "give output=FILE"),
+        (["out.json"], "must be output=FILE"),
         (["output=w.json"], "is the input workload"),
     ],
 )
