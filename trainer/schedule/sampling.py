@@ -30,7 +30,7 @@ def samples_needed(share: float, confidence: float) -> int:
 
 
 def share_bounded(samples: int, confidence: float) -> float:
-    """Return the share of all schedules that the best of a sample beats, with a confidence."""
+    """Return the share of all schedules that a sample's best matches, with a confidence."""
     return math.exp(math.log1p(-confidence) / samples)
 
 

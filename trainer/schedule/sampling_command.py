@@ -56,7 +56,7 @@ Examples:
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.99,
     show_default=True,
-    help="Share of all schedules that the sample's best must beat.",
+    help="Share of all schedules that the sample's best must match or beat.",
 )
 @click.option(
     "--confidence",

@@ -78,8 +78,8 @@ def test_a_policy_carries_it(trace: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["output=x.json"], "trace= names no folder"),
-        (["trace={trace}"], "output= names no file"),
+        (["output=x.json"], "trace=: must name a folder"),
+        (["trace={trace}"], "output=: must name a file"),
         (["trace={trace}/none", "output=x.json"], "there is no such folder"),
         (["trace={trace}", "output=none/x.json"], "output=none/x.json"),
         (["trace={trace}", "output=x.json", "hot=1.5"], "hot=1.5"),
@@ -130,8 +130,8 @@ def test_a_trace_without_hints_says_so(trace: Path, tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("{", "classifier.json:1: not JSON"),
-        ("[]", "no classifier"),
-        ('{"kind": "heddle.policy"}', "no classifier"),
+        ("[]", "not a classifier"),
+        ('{"kind": "heddle.policy"}', "not a classifier"),
         ('{"kind": "heddle.classifier", "schema_version": 9}', "schema_version"),
         ('{"kind": "heddle.classifier", "schema_version": 1}', "has no field"),
         (
