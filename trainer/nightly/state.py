@@ -154,7 +154,9 @@ class StateFolder:
             for folder in (self.published(0).parent, self.path / "nights"):
                 folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise StateError(f"state={self.path}: is a file; name a folder") from error
+            raise StateError(
+                f"state={self.path}: there is a file in the place of a folder; name a folder"
+            ) from error
         except OSError as error:
             raise WritingError(
                 f"state={self.path}: can't be created: {write_failure_reason(error)}"

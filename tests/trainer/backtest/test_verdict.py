@@ -99,7 +99,7 @@ def test_no_gain_is_explained_by_what_was_measured() -> None:
 def test_a_row_that_is_seldom_written_is_not_blamed() -> None:
     words = " ".join(no_gain_reasons([step(0, 0.98, busiest_share=0.01)]))
     assert "of goods, is written by 1.0%" in words
-    assert "one after the other" not in words
+    assert "must serialize the writes" not in words
 
 
 def test_page_and_picture(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
         (["trace=nowhere"], "there is no such folder"),
         (["trace=null"], "heddle trace import makes one"),
         (["state=null"], "names no folder"),
-        (["day=soon"], "day=soon: is no day"),
+        (["day=soon"], "day=soon: must be a date"),
         (["threshold=-1"], "must not be negative"),
         (["held_out.blocks=2"], "must be at least 3"),
         (["held_out.minutes=60"], "must be at most 59"),

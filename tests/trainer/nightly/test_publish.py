@@ -150,7 +150,7 @@ def test_another_candidate_for_the_same_conditions_is_served(
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_damaged_policy_is_told(state: StateFolder, text: str) -> None:
     state.policy.write_text(text)
-    with pytest.raises(StateError, match="history in its place"):
+    with pytest.raises(StateError, match="Restore a policy of"):
         state.served()
 
 

@@ -100,6 +100,6 @@ def test_what_was_written_ahead_is_of_no_use_where_another_policy_is_served_by_n
 
 def test_what_was_written_ahead_and_can_not_be_read_is_told(three: StateFolder) -> None:
     three.rollback.write_text("{}")
-    with pytest.raises(StateError, match=r"rollback.json: is not what .*\nRemove it"):
+    with pytest.raises(StateError, match=r"rollback.json: is not written by .*\nRemove it"):
         roll_back(three)
     assert name_served(three) == "day 2"
