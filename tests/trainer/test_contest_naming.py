@@ -89,9 +89,9 @@ def test_what_is_swept_parts_runs_whatever_it_is() -> None:
 @pytest.mark.parametrize(
     ("besides", "words"),
     [
-        ({"evaluation.rungs": "[1,3]"}, "leave one of their sweeps out"),
-        ({"search.evaluations": "9"}, "or type search.evaluations for both"),
-        ({"machine.cores": "8"}, "of one machine.cores is 4, of the other 8"),
+        ({"evaluation.rungs": "[1,3]"}, "omit one of their sweeps"),
+        ({"search.evaluations": "9"}, "or set search.evaluations for both"),
+        ({"machine.cores": "8"}, "machine.cores is 4 in one and 8 in the other"),
     ],
 )
 def test_runs_of_one_name_that_are_not_alike_are_refused(

@@ -28,7 +28,7 @@ def compare_machines(
     versions = {worker.host: worker.version for worker in workers if worker.version != own.version}
     if versions:
         raise RayError(
-            f"machines have other versions of Heddle than this worker, {own.version}: "
+            f"machines have other versions of Heddle than this one, {own.version}: "
             f"{_listed(versions)}; install the same version on each"
         )
     cores = {worker.host: str(worker.cores) for worker in workers}
