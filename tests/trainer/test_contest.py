@@ -350,7 +350,7 @@ def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
     words = " ".join(done.output.split())
     assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
     assert "evaluation.rungs is" in words
-    assert "leave one of their sweeps out" in words
+    assert "omit one of their sweeps" in words
 
 
 def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
@@ -361,7 +361,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "tuning.rounds is" in words
-    assert "they can't be compared" in words
+    assert "they are not comparable" in words
 
 
 def test_saved_settings_that_are_none_are_told() -> None:
@@ -370,7 +370,7 @@ def test_saved_settings_that_are_none_are_told() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 2
     assert "config.yaml" in done.output
-    assert "make the run again" in done.output
+    assert "repeat the run" in done.output
 
 
 @pytest.mark.parametrize(

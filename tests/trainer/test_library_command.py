@@ -315,9 +315,9 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
     [
         (("add", "absent.json"), "there is no such file"),
         (("add", "."), "is no folder of a run"),
-        (("add", "good.json", "--name", "a/b"), "must be of letters, digits and _"),
-        (("add", "good.json", "--name", ""), "must be of letters, digits and _"),
-        (("add", "good.json", "--name", "x" * 300), "must be of letters, digits and _"),
+        (("add", "good.json", "--name", "a/b"), "letters, digits and _; use --folder"),
+        (("add", "good.json", "--name", ""), "letters, digits and _; use --folder"),
+        (("add", "good.json", "--name", "x" * 300), "letters, digits and _; use --folder"),
         (("add", "good.json", "--name", "ic3"), "has another meaning"),
         (("add", "good.json", "--name", "silo"), "has another meaning"),
         (("add", "good.json", "--name", "library"), "has another meaning"),
