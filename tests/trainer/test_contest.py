@@ -275,7 +275,7 @@ def test_the_cost_at_which_the_best_reaches_the_score_of_another() -> None:
     assert found["after"] == pytest.approx(median(after))
     assert found["runs"] == len(best["runs"])
     written = (FOLDER / "contest.md").read_text()
-    assert "how soon local has what the others end with" in written
+    assert "evaluations until local has the final score of each other method" in written
     assert f"| {found['after'] / 600:.1%} |" in written
 
 
@@ -350,7 +350,7 @@ def test_runs_measured_differently_are_not_compared() -> None:
     words = " ".join(done.output.split())
     assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
     assert "evaluation.rungs is" in words
-    assert "leave one of their sweeps out" in words
+    assert "omit one of their sweeps" in words
 
 
 def test_defaults_at_the_time_of_a_run_count() -> None:
@@ -361,7 +361,7 @@ def test_defaults_at_the_time_of_a_run_count() -> None:
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "tuning.rounds is" in words
-    assert "they can't be compared" in words
+    assert "they are not comparable" in words
 
 
 def test_invalid_saved_settings_are_reported() -> None:
@@ -370,7 +370,7 @@ def test_invalid_saved_settings_are_reported() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 2
     assert "config.yaml" in done.output
-    assert "make the run again" in done.output
+    assert "repeat the run" in done.output
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_a_run_without_a_table_has_the_score_0() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     assert "not finished" not in done.output
-    told = "1 of 2 runs of random found no table that can be used, and count with the score 0"
+    told = "1 of 2 runs of random found no usable table, and count with the score 0"
     assert told in (FOLDER / "contest.md").read_text()
     assert told in " ".join(done.output.split())
     (case,) = document()["cases"]

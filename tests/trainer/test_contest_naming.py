@@ -89,9 +89,9 @@ def test_every_swept_setting_distinguishes_runs() -> None:
 @pytest.mark.parametrize(
     ("besides", "words"),
     [
-        ({"evaluation.rungs": "[1,3]"}, "leave one of their sweeps out"),
-        ({"search.evaluations": "9"}, "or type search.evaluations for both"),
-        ({"machine.cores": "8"}, "of one machine.cores is 4, of the other 8"),
+        ({"evaluation.rungs": "[1,3]"}, "omit one of their sweeps"),
+        ({"search.evaluations": "9"}, "or set search.evaluations for both"),
+        ({"machine.cores": "8"}, "machine.cores is 4 in one and 8 in the other"),
     ],
 )
 def test_different_runs_with_one_name_are_refused(besides: dict[str, str], words: str) -> None:

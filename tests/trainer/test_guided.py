@@ -112,8 +112,8 @@ def test_credit_does_not_choose_an_excluded_move() -> None:
     credit, random = Credit(["good", "bad"], 0.9), Random(1)
     for _ in range(20):
         credit.tell(["good"], True)
-    assert {credit.choose(random, but="good") for _ in range(50)} == {"bad"}
-    assert Credit(["only"], 0.9).choose(random, but="only") == "only"
+    assert {credit.choose(random, excluded="good") for _ in range(50)} == {"bad"}
+    assert Credit(["only"], 0.9).choose(random, excluded="only") == "only"
 
 
 @pytest.mark.parametrize("actions", [["backoff"], ["early_validation"], ["schedule"]])
@@ -326,9 +326,9 @@ def test_the_number_of_similar_elites_is_limited(encoding: Encoding) -> None:
         ({"specialists": 1.5}, r"search\.specialists=1\.5: must be from 0 to 1"),
         ({"modelled": 1.5}, r"search\.modelled=1\.5: must be from 0 to 1"),
         ({"without": ["marge"]}, r"search\.without=\[marge\]: no such move; there are publish,"),
-        ({"without": list(MOVES)}, r"search\.without: must leave some moves"),
-        ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave some"),
-        ({"without": [m for m in MOVES if m != "schedule"]}, r"there are publish,.*, merge$"),
+        ({"without": list(MOVES)}, r"search\.without: must leave a move other than merge"),
+        ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave a move"),
+        ({"without": [m for m in MOVES if m != "schedule"]}, r"the moves are publish,.*, merge$"),
     ],
 )
 def test_settings_out_of_range_are_named(

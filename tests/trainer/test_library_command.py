@@ -190,7 +190,7 @@ def test_a_table_changed_after_measuring_is_reported(elsewhere: ModuleType, tmp_
     path.write_text(json.dumps(document))
     done = run("policy", "verify", NAME)
     assert done.exit_code == 1
-    assert "was changed after it was measured" in done.output
+    assert "was changed after its measurement" in done.output
     assert f"heddle policy add {path} --folder {path.parent} --name {NAME} --replace" in done.output
     document["name"], document["cc"][2]["early_validation"] = "another name", False
     path.write_text(json.dumps(document))
@@ -207,7 +207,7 @@ def test_a_table_for_another_signature_fails_verification(
     path.write_text(json.dumps(document))
     done = run("policy", "verify")
     assert done.exit_code == 1
-    assert "is for another signature than transfer has now" in done.output
+    assert "does not fit the current signature of transfer" in done.output
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_a_table_for_another_signature_fails_verification(
         ("run", {"seconds": 0.1, "repeats": 0, "warmup": 0.0}, "repeats is 0"),
         ("run", {"seconds": "long", "repeats": 1, "warmup": 0.0}, "could not convert"),
         ("tuning", {}, "slice_seconds"),
-        ("cores", None, "is no record of a measurement"),
-        ("workload", [], "is no record of a measurement"),
+        ("cores", None, "is not a record of a measurement"),
+        ("workload", [], "is not a record of a measurement"),
     ],
 )
 def test_a_damaged_record_is_reported(
@@ -319,12 +319,12 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
     [
         (("add", "absent.json"), "there is no such file"),
         (("add", "."), "is no folder of a run"),
-        (("add", "good.json", "--name", "a/b"), "must be of letters, digits and _"),
-        (("add", "good.json", "--name", ""), "must be of letters, digits and _"),
-        (("add", "good.json", "--name", "x" * 300), "must be of letters, digits and _"),
-        (("add", "good.json", "--name", "ic3"), "means something else"),
-        (("add", "good.json", "--name", "silo"), "means something else"),
-        (("add", "good.json", "--name", "library"), "means something else"),
+        (("add", "good.json", "--name", "a/b"), "letters, digits and _; use --folder"),
+        (("add", "good.json", "--name", ""), "letters, digits and _; use --folder"),
+        (("add", "good.json", "--name", "x" * 300), "letters, digits and _; use --folder"),
+        (("add", "good.json", "--name", "ic3"), "has another meaning"),
+        (("add", "good.json", "--name", "silo"), "has another meaning"),
+        (("add", "good.json", "--name", "library"), "has another meaning"),
         (("add", "good.json", "machine=threads"), "machine=threads: the library is measured on"),
         (("verify", "x" * 300), "is too long for the name of a file"),
         (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),
@@ -332,7 +332,7 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
         (("verify", "--json", "/dev/null"), "is a device or a pipe"),
         (("add", "good.json", "--folder", "good.json"), "can't be made"),
         (("add", "plain.json"), "does not say for which workload"),
-        (("add", "good.json", "baselines=[]"), "is compared with some"),
+        (("add", "good.json", "baselines=[]"), "needs baselines"),
         (("add", "good.json", "baselines=[sill]"), "did you mean silo?"),
         (("verify", "nothing"), "the library has no such table"),
         (("verify", "good.json"), "provenance: has no field library"),

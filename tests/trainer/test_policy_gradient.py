@@ -121,7 +121,7 @@ def test_the_device_must_exist(encoding: Encoding, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     make(encoding, device="auto")
-    with pytest.raises(ValueError, match="PyTorch finds no CUDA here"):
+    with pytest.raises(ValueError, match="PyTorch finds no CUDA device"):
         make(encoding, device="cuda")
 
 

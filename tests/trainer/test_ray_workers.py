@@ -97,7 +97,7 @@ def test_a_lost_ray_runtime_ends_the_run_with_one_sentence(ray: FakeRay, lost: s
     pool, _ = workers(ray)
     machine = ray.head if lost == "head" else ray.machines["one"]
     ray.before_wait = [lambda: None, machine.kill, *[lambda: None] * 9]
-    with pytest.raises(RayError, match="Ray on this machine, or the cluster's head, was ended"):
+    with pytest.raises(RayError, match="Ray on this machine, or the cluster's head, was stopped"):
         list(pool.run([where] * 9999))
 
 
@@ -130,9 +130,11 @@ def test_a_worker_ended_by_memory_is_not_restarted_while_others_continue(ray: Fa
 
     assert len(dict(pool.run([greedy] * 4))) == 4
     assert len(pool) == 1
-    assert "ran out of memory; the other 1 measure" in said[0]
+    assert "ran out of memory; the other 1 repeat" in said[0]
     left[0] = 9
-    with pytest.raises(RayError, match=r"ended the only worker twice because host-\w+ ran out of"):
+    with pytest.raises(
+        RayError, match=r"stopped the only worker twice because host-\w+ ran out of"
+    ):
         list(pool.run([greedy]))
 
 

@@ -73,8 +73,8 @@ def test_a_run_of_an_earlier_version_is_reported_listed_and_compared() -> None:
     done = run("report", str(folder.path), "timeline.enabled=false")
     assert done.exit_code == 0, done.output
     page = folder.report.read_text()
-    assert "Against the baselines, on 4 virtual cores (warehouses 4)" in page
-    assert "What is not here" not in page
+    assert "Comparison with the baselines, on 4 virtual cores (warehouses 4)" in page
+    assert "Missing parts" not in page
     (listed,) = json.loads(run("runs", "list", "--format", "json").stdout)
     assert (listed["state"], listed["workload"]) == ("finished", "tpcc (1 entries)")
     done = run("train", *QUICK, MIX, RUNGS, "seed=2")
@@ -124,7 +124,7 @@ def test_a_run_with_an_unsupported_checkpoint_is_refused_in_a_sentence() -> None
     assert "the run was started by another version (schema_version 3" in line
     done = run("report", str(folder.path), "timeline.enabled=false")
     assert done.exit_code == 0, done.output
-    assert "Against the baselines" in folder.report.read_text()
+    assert "Comparison with the baselines" in folder.report.read_text()
 
 
 @pytest.mark.parametrize(

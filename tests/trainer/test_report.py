@@ -119,16 +119,16 @@ def page_of(folder: RunFolder, *typed: str) -> str:
 def test_a_page_has_every_section(folder: RunFolder) -> None:
     text = page_of(folder)
     for heading in (
-        "What was trained, and on what",
-        "How it learned",
-        "Against the baselines, on 2 real cores",
-        "Where time goes",
-        "The table, before and after",
-        "What it does otherwise, in words",
-        "Where it waits, and where it aborts",
+        "Training setup",
+        "Learning curve",
+        "Comparison with the baselines, on 2 real cores",
+        "Time breakdown",
+        "Policy table: learned and seed",
+        "Differences in words",
+        "Waits and aborts by access",
     ):
         assert heading in text
-    assert "What is not here" not in text
+    assert "Missing parts" not in text
     comparison = Comparison.from_dict(json.loads(folder.comparison.read_text()))
     learned = comparison.row("learned")
     assert learned is not None
@@ -140,14 +140,14 @@ def test_a_page_has_every_section(folder: RunFolder) -> None:
 def test_the_compared_seed_can_be_chosen(folder: RunFolder) -> None:
     text = page_of(folder, "beside=two_phase_locking_star")
     assert "<h4>2PL*, for comparison</h4>" in text
-    assert "cells do otherwise than in 2PL*</span>" in text
+    assert "cells differ in effect from 2PL*</span>" in text
 
 
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
     text = page_of(saved_run(tmp_path / "runs" / "one", virtual_settings(2)))
-    assert "Against the baselines, on 4 virtual cores" in text
+    assert "Comparison with the baselines, on 4 virtual cores" in text
     real = machine_words(local_machine("threads", 3))
-    assert f"Against the baselines, on {real}" in text
+    assert f"Comparison with the baselines, on {real}" in text
     assert f"measured on {real}" in text
 
 
@@ -195,15 +195,15 @@ def test_a_learned_schedule_is_described(folder: RunFolder) -> None:
     )
     text = page_of(folder)
     assert "<dt>Schedule</dt><dd>smf, window 16</dd>" in text
-    told = text.partition("What it does otherwise, in words")[2]
+    told = text.partition("Differences in words")[2]
     assert "Transactions start in the order of their schedule (smf, window 16); in OCC" in told
-    assert "2 cells do otherwise than in OCC" in text
+    assert "2 cells differ in effect from OCC" in text
 
 
 def missing(folder: RunFolder) -> str:
     text = page_of(folder)
-    assert "What is not here" in text
-    found = re.search(r"What is not here.*?</section>", text, re.DOTALL)
+    assert "Missing parts" in text
+    found = re.search(r"Missing parts.*?</section>", text, re.DOTALL)
     assert found is not None
     return found[0]
 
@@ -215,8 +215,8 @@ def test_a_run_without_its_comparison(folder: RunFolder) -> None:
     assert f"heddle train resume={folder.path}" in told
     text = folder.report.read_text()
     assert "not finished" in text
-    assert "How it learned" in text
-    assert "Cell by cell" in text
+    assert "Learning curve" in text
+    assert "All cells" in text
 
 
 def test_a_run_ended_at_once(folder: RunFolder) -> None:
@@ -244,16 +244,16 @@ def test_a_checkpoint_of_another_version_omits_only_the_curve(folder: RunFolder)
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "schema_version": OLD_SCHEMA_VERSION - 1}))
     assert "the learning curve" in missing(folder)
-    assert "Against the baselines" in folder.report.read_text()
+    assert "Comparison with the baselines" in folder.report.read_text()
 
 
 @pytest.mark.parametrize(
     ("group", "key", "value", "told"),
     [
-        (None, "seed", None, "None is no seed"),
-        (None, "seed", -1, "-1 is no seed"),
-        (None, "seed", float("inf"), "inf is no seed"),
-        ("machine", "cores", "four", "&#39;four&#39; is no number of cores"),
+        (None, "seed", None, "None is not a seed"),
+        (None, "seed", -1, "-1 is not a seed"),
+        (None, "seed", float("inf"), "inf is not a seed"),
+        ("machine", "cores", "four", "&#39;four&#39; is not a number of cores"),
     ],
 )
 def test_a_timeline_with_damaged_settings_is_left_out(
@@ -360,7 +360,7 @@ def test_a_run_on_real_cores_has_no_timeline(folder: RunFolder) -> None:
     done = CliRunner().invoke(heddle, ["report", str(folder.path)])
     assert done.exit_code == 0, done.output
     text = checked(folder.report)
-    assert "No timeline can be recorded on real cores" in text
+    assert "A run on real cores has no timeline" in text
     assert "virtual time, µs" not in text
 
 

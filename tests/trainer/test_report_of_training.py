@@ -37,10 +37,9 @@ def test_a_training_ends_with_its_page() -> None:
     page = only_run() / "report.html"
     assert f"page:    {page}" in done.output
     text = checked(page)
-    assert "Against the baselines" in text
-    assert (
-        "<em>" not in text.partition("<section>")[0]
-    )  # the run is finished, and the page does not say otherwise
+    assert "Comparison with the baselines" in text
+    # The page of a finished run has no note on its state.
+    assert "<em>" not in text.partition("<section>")[0]
     assert f"heddle report {only_run()}" in text
 
 
@@ -94,7 +93,7 @@ def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> 
     assert f"page: {SWEEP / 'report.html'}" in done.output
     text = checked(SWEEP / "report.html")
     assert "mine: 4 of 4 runs finished" in text
-    assert "Over the seeds" in text
+    assert "Statistics over the seeds" in text
     assert text.count("<article") == 4
     folders = sorted(path for path in SWEEP.iterdir() if path.is_dir())
     scores = []
@@ -121,7 +120,7 @@ def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> 
     assert text.count("<em>waiting</em>") == 2
     assert "checkpoint.json: is damaged" in text
     assert "<article" not in text
-    assert "Each run has a page of its own" in text
+    assert "Each run has its own page" in text
 
     done = run("report", "mine", "mine")
     assert done.exit_code == 2

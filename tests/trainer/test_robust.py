@@ -412,14 +412,14 @@ def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
     assert done.exit_code == 0, done.output
     text = (folder / "report.html").read_text()
     for words in (
-        "Against the baselines, on 4 virtual cores (warehouses 1)",
-        "Against the baselines, on 4 virtual cores (warehouses 4)",
+        "Comparison with the baselines, on 4 virtual cores (warehouses 1)",
+        "Comparison with the baselines, on 4 virtual cores (warehouses 4)",
         "the worst case over 2 scenarios",
         "each in 2 scenarios",
         "learned (warehouses 4)",
     ):
         assert words in text, words
-    assert "What is not here" not in text
+    assert "Missing parts" not in text
     (folder / "scenario-2" / "comparison.json").unlink()
     assert run("report", str(folder), "timeline.enabled=false").exit_code == 0
     assert "the closing comparison (warehouses 4)" in (folder / "report.html").read_text()

@@ -207,8 +207,8 @@ def test_a_cluster_that_needs_a_token_is_one_sentence(tmp_path: Path) -> None:
     assert ran.stderr == "shown meanwhile\nas before\n"
     first, log = ran.stdout.splitlines()
     assert first == (
-        "Ray can't be joined at 10.0.0.1:6379: it asks for a token, and was given none or another "
-        "one; copy ~/.ray/auth_token from the cluster's head to this machine and set "
+        "Ray can't be joined at 10.0.0.1:6379: it requires a token, and the token is missing or "
+        "wrong; copy ~/.ray/auth_token from the cluster's head to this machine and set "
         "RAY_AUTH_MODE=token before the command"
     )
     assert log == "Ray's messages: ray.log"

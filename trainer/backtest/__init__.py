@@ -1,1 +1,1 @@
-"""What nightly retraining would have brought on days that are known by now."""
+"""Backtests of nightly retraining on past days."""

@@ -1,4 +1,4 @@
-"""What was served after a night, measured on the day that came then."""
+"""Measuring the policy published after a night on the peak hour of the next day."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ from trainer.nightly.state import Publication
 from trainer.progress import Display
 
 FALLBACK = "silo"
-"""What runs where no policy is served, as in `heddle serve`."""
+"""The policy that runs if none is published, as in `heddle serve`."""
 
 LOST = ("waiting", "wasted", "backoff")
-"""Where a core's time goes that conflicts take (`Result.time_s`)."""
+"""The parts of a core's time that conflicts cost (`Result.time_s`)."""
 
 
 @dataclass(frozen=True)
 class NextDay:
-    """How what was served did on a day, on all of its peak hour.
+    """The published policy on a day's whole peak hour.
 
     Attributes:
         day: the day (UTC).
         hours: its peak hour.
-        requests: in it.
-        conflict_rate: of it, 0 to 1.
-        rounds: comparisons of it.
-        served: the policy, for people, or `silo`, which also runs where the policy does not fit.
-        digest: of the policy; None where `silo` ran.
-        best: the baseline that was fastest.
-        ratio: throughput of what was served over the best baseline's …
-        low: … one end of the interval …
-        high: … and the other.
-        throughput: of each, commits a second.
-        abort_rate: of each, aborted attempts over all, 0 to 1.
-        time: of each, where the cores' time went: shares by name.
-        busiest_table: of the row that most transactions write; "" if none is written …
-        busiest_share: … and how many of them write it, 0 to 1.
-        alone_us: what a transaction takes on a single core, µs, under `silo`.
-        machine: where, for people.
+        requests: the number of requests in it.
+        conflict_rate: its conflict rate, 0 to 1.
+        rounds: the number of comparisons.
+        served: the policy, for display, or `silo`, which also runs if the policy does not fit.
+        digest: of the policy; None if `silo` ran.
+        best: the fastest baseline.
+        ratio: throughput of the published policy relative to the best baseline's.
+        low: the lower end of the interval.
+        high: the upper end of the interval.
+        throughput: of each policy, commits per second.
+        abort_rate: of each policy, aborted attempts over all, 0 to 1.
+        time: of each policy, the shares of the cores' time by name.
+        busiest_table: of the row that most transactions write; "" if none is written.
+        busiest_share: the share of transactions that write that row, 0 to 1.
+        alone_us: duration of a transaction on a single core, µs, under `silo`.
+        machine: the machine, for display.
     """
 
     day: date
@@ -83,25 +83,25 @@ class NextDay:
 
     @property
     def busiest_every_us(self) -> float | None:
-        """How often the busiest row was written under the best baseline, µs; None if it was not."""
+        """The interval between writes of the busiest row under the best baseline, µs, or None."""
         writes = self.throughput[self.best] * self.busiest_share
         return 1e6 / writes if writes else None
 
     @property
     def to_conflicts(self) -> float:
-        """Share of the cores' time that the best baseline lost to conflicts, 0 to 1."""
+        """The share of the cores' time that the best baseline lost to conflicts, 0 to 1."""
         return sum(self.time[self.best].get(kind, 0.0) for kind in LOST)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it for JSON."""
         return asdict(self) | {"day": self.day.isoformat()}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> NextDay:
-        """As `as_dict` gave it.
+        """Create it from the result of `as_dict`.
 
         Raises:
-            KeyError, TypeError, ValueError: it did not.
+            KeyError, TypeError, ValueError: `found` is no such result.
         """
         return cls(**{**found, "day": date.fromisoformat(found["day"])})
 
@@ -116,23 +116,23 @@ def measure_next_day(
     held_out: HeldOutConfig,
     display: Display,
 ) -> NextDay:
-    """Measure what is served beside the baselines on all of a peak hour.
+    """Measure the published policy and the baselines on a whole peak hour.
 
-    The backoff of `silo_tuned` is swept on that very hour: a baseline that knows the day.
+    The backoff of `silo_tuned` is tuned on that same hour: this baseline knows the day.
 
     Args:
         config: all settings; its workload is of that day.
-        trace: of which.
+        trace: the trace.
         conditions: of the day.
-        served: the policy that is served; None if none is.
+        served: the published policy; None if there is none.
         signature: of the workload.
-        rounds: comparisons, each on a schedule of its own.
-        held_out: how sure an interval is.
-        display: shows.
+        rounds: the number of comparisons, each with its own schedule.
+        held_out: the confidence of the interval.
+        display: shows the progress.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
-        MeasuringError: one can't run.
+        MeasuringError: a policy can't run.
     """
     if served is not None and served.document.signature != signature:
         served = None
@@ -147,7 +147,7 @@ def measure_next_day(
     verdict = judge(comparisons, held_out, config.seed)
     standing = verdict.decisive
     row = busiest_row(trace, choose_part(trace, f"{conditions.day}", conditions.hours))
-    names = [one.name for one in subjects]
+    names = [subject.name for subject in subjects]
     return NextDay(
         day=conditions.day,
         hours=conditions.hours,
@@ -182,7 +182,7 @@ def _evaluator(config: TrainConfig, cores: int | None) -> Evaluator:
 
 
 def _alone_us(config: TrainConfig, signature: Signature) -> float:
-    """What a transaction takes where it meets nobody, in the workload's mix, µs."""
+    """Return the duration of a transaction without conflicts, in the workload's mix, µs."""
     subject = subject_of(FALLBACK, signature, untuned)
     with closing(_evaluator(config, 1)) as evaluator:
         much = config.run
@@ -196,7 +196,7 @@ def _abort_rate(name: str, comparisons: Sequence[Comparison]) -> float:
 
 
 def _time_shares(name: str, comparisons: Sequence[Comparison]) -> dict[str, float]:
-    """Over all rounds and repeats."""
+    """Return the shares of the time, over all rounds and repeats."""
     spent: dict[str, float] = {}
     for comparison in comparisons:
         row = comparison.row(name)

@@ -1,4 +1,4 @@
-"""A backtest as a page for people (Markdown)."""
+"""The page about a backtest, in Markdown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trainer.nightly.page import markdown_table
 
 
 def page_of(steps: Sequence[Step], confidence: float) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        steps: all of them.
+        steps: all steps.
         confidence: of the intervals, 0 to 1.
     """
     verdict = verdict_of(steps)
@@ -23,14 +23,14 @@ def page_of(steps: Sequence[Step], confidence: float) -> str:
     sections.append(f"Trace {night.trace}{made_up}, by Heddle {night.version}.")
     sections.append(verdict.line if verdict else "No day could be measured.")
     if reasons := no_gain_reasons(steps):
-        sections += ["## Why there is no gain", " ".join(reasons)]
+        sections += ["## Reasons for no gain", " ".join(reasons)]
     if days := measured(steps):
         sections += [
-            "## The days",
-            f"All of each day's peak hour, on {days[0].machine}. A ratio is the throughput of what "
-            "was served over that of the day's best baseline, on the same inputs, in "
-            f"{days[0].rounds} rounds on schedules of their own; the interval of {confidence:.0%} "
-            "is a bootstrap over them. silo_tuned has its backoff swept on the very hour.",
+            "## Days",
+            f"The whole peak hour of each day, on {days[0].machine}. A ratio is the throughput of "
+            "the published policy relative to the day's best baseline, on the same inputs, in "
+            f"{days[0].rounds} rounds with different schedules. The {confidence:.0%} interval is a "
+            "bootstrap over the rounds. The backoff of silo_tuned is tuned on that same hour.",
             markdown_table([HEAD, *_rows(steps)]),
         ]
     if left_out := [step.reason for step in steps if step.next_day is None]:
@@ -48,8 +48,8 @@ HEAD = (
     "best baseline",
     "commits/s",
     "aborts",
-    "to conflicts",
-    "served ÷ best",
+    "lost to conflicts",
+    "published ÷ best",
     "from",
     "to",
 )

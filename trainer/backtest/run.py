@@ -1,7 +1,7 @@
-"""The nights of days that are known by now, each followed by its next day.
+"""A backtest: the nights of past days, each followed by a measurement of the next day.
 
-Every night is one of `heddle nightly`, which looks at nothing that came after its day; what it
-leaves is measured on the day that came then. Measurements are saved: a killed backtest resumes.
+Every night is a night of `heddle nightly`, which uses no later data. The policy published after it
+is measured on the next day. Measurements are stored, so a killed backtest resumes.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from trainer.progress import Display
 from trainer.renamed import with_present_names
 
 MARK = "backtest.json"
-"""In the folder: which days, and what they came to. Its absence tells a folder of real nights."""
+"""The file with the days and their results. A store of real nights does not have it."""
 
 SCHEMA_VERSION = 1
 
 
 def nights_of(trace: Trace, days: int) -> list[date]:
-    """The days whose nights are had: those before the trace's last ones.
+    """Return the days of the nights: the last ones that are followed by another day.
 
     Raises:
         BadDayError: the trace has too few.
     """
     if len(trace.days) < days + 1:
         raise BadDayError(
-            f"{trace.folder}: has {len(trace.days)} days; {days} nights and the day after each "
-            f"take {days + 1}: --days {max(1, len(trace.days) - 1)}"
+            f"{trace.folder}: has {len(trace.days)} days, but {days} nights and the day after each "
+            f"need {days + 1}; set --days {max(1, len(trace.days) - 1)}"
         )
     return list(trace.days[-days - 1 : -1])
 
@@ -60,23 +60,23 @@ def run_backtest(
     display: Display,
     versions: Versions = MappingProxyType({}),
 ) -> list[Step]:
-    """Have every night, and measure what it leaves on the next day.
+    """Run every night, and measure the policy published after it on the next day.
 
-    The caller holds the state's folder.
+    The caller holds the store.
 
     Args:
         config: the settings of the nights.
-        state: a folder of its own.
-        trace: whose last days they are.
-        days: how many nights.
-        rounds: comparisons on each next day.
-        display: shows.
-        versions: of the policies that were named by an alias; kept for the next run.
+        state: a separate store.
+        trace: the trace, whose last days are used.
+        days: the number of nights.
+        rounds: the number of comparisons per day.
+        display: shows the progress.
+        versions: of the policies named by an alias; stored for the next run.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the next run resumes.
-        NightError: a setting is wrong, the trace has too few days, the state is damaged, or is of
-            another backtest or of real nights.
+        NightError: a setting is wrong, the trace has too few days, or the store is damaged, or
+            belongs to another backtest or to real nights.
         WritingError: a file can't be written.
     """
     nights = nights_of(trace, days)
@@ -103,10 +103,10 @@ def run_backtest(
 
 
 def saved_versions(state: StateFolder) -> Versions:
-    """Which versions the nights so far had, of the policies named by an alias.
+    """Return the versions that earlier nights used for policies named by an alias.
 
     Raises:
-        StateError: the mark can't be read.
+        StateError: the file is damaged.
     """
     mark = state.path / MARK
     try:
@@ -119,21 +119,21 @@ def saved_versions(state: StateFolder) -> Versions:
 
 
 def _settings(config: NightlyConfig, rounds: int) -> dict[str, Any]:
-    """What the outcome depends on, as JSON has it."""
-    told = asdict(config) | {"--rounds": rounds}
+    """Return the settings that determine the result, for JSON."""
+    document = asdict(config) | {"--rounds": rounds}
     for name in ("state", "day", "mlflow", "registered_model", "keep_policies"):
-        del told[name]
-    return dict(json.loads(json.dumps(told)))
+        del document[name]
+    return dict(json.loads(json.dumps(document)))
 
 
 def _refuse_another(state: StateFolder, plan: Mapping[str, Any]) -> None:
-    """A backtest publishes as it goes: in no folder but its own."""
+    """Refuse a store that does not belong to this backtest, since a backtest publishes policies."""
     mark = state.path / MARK
     if not mark.exists():
         if state.policy.exists() or any(state.days()):
             raise StateError(
-                f"state={state.path}: holds the nights of heddle nightly; a backtest needs a "
-                "folder of its own"
+                f"state={state.path}: is the store of heddle nightly; name a separate folder for "
+                "the backtest"
             )
         return
     try:
@@ -152,7 +152,7 @@ def _refuse_another(state: StateFolder, plan: Mapping[str, Any]) -> None:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """The settings that differ, by name."""
+    """Yield the names of the settings that differ."""
     for name in sorted({*before, *now}):
         old, new = before.get(name), now.get(name)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -164,18 +164,18 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = ""
 def _write_mark(
     state: StateFolder, trace: Trace, plan: Mapping[str, Any], steps: Sequence[Step]
 ) -> None:
-    told = {
+    document = {
         "schema_version": SCHEMA_VERSION,
         "trace": trace.manifest.name,
         "synthetic": trace.manifest.synthetic,
         "plan": plan,
         "steps": [step.as_dict() for step in steps],
     }
-    write_atomically(state.path / MARK, json.dumps(told, indent=1) + "\n")
+    write_atomically(state.path / MARK, json.dumps(document, indent=1) + "\n")
 
 
 def _followed(plan: Plan, night: Night, rounds: int, display: Display) -> Step:
-    """The day after a night, with what is served by then."""
+    """Return a night with the measurement of the published policy on the next day."""
     try:
         return Step(night, _measure(plan, rounds, display))
     except (BadDayError, NothingToJudgeError, TraceError, MeasuringError) as error:
@@ -194,7 +194,7 @@ def _measure(plan: Plan, rounds: int, display: Display) -> NextDay:
         raise
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    display.say(f"what is served on {plan.day}, {conditions.hours} (UTC)")
+    display.say(f"published policy on {plan.day}, {conditions.hours} (UTC)")
     return measure_next_day(
         of_day,
         plan.trace,

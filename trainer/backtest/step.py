@@ -1,4 +1,4 @@
-"""A night and the day after it, as they are kept."""
+"""Steps of a backtest: a night and the day after it, as stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainer.nightly.nights import Night, read_night
 from trainer.nightly.state import NightFolder
 
 NEXT_DAY = "next_day.json"
-"""The file in a night's folder with the result of the day after it."""
+"""The file in a night's folder with the measurement of the next day."""
 
 OLD_REASON = "why_not_measured"
 """The name of `reason` in files of earlier versions."""
@@ -24,9 +24,9 @@ class Step:
     """A night and the day after it.
 
     Attributes:
-        night: how it ended.
-        next_day: how what was served then did; None where that could not be measured …
-        reason: why it could not be measured; empty if it was.
+        night: the record of the night.
+        next_day: the measurement of the next day; None if that failed.
+        reason: why it failed; empty otherwise.
     """
 
     night: Night
@@ -34,7 +34,7 @@ class Step:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it, the night by its day: the rest is in its own record."""
+        """Return it for JSON, the night by its day: the rest is in its own record."""
         return {
             "night": f"{self.night.day}",
             "outcome": self.night.outcome.value,
@@ -43,9 +43,9 @@ class Step:
         }
 
     def save(self, folder: NightFolder) -> None:
-        """Write it beside the night's record.
+        """Write it to the night's folder.
 
-        A step that is kept is over, however it ended: had its night again, after later ones, its
+        A stored step is final, whatever its result: if its night ran again after later ones, its
         policy would replace theirs.
 
         Raises:
@@ -55,10 +55,10 @@ class Step:
 
     @classmethod
     def load(cls, folder: NightFolder) -> Step | None:
-        """What was kept of a night; None if nothing.
+        """Load the step of a night; None if none is stored.
 
         Raises:
-            StateError: it can't be read. Measured anew, it would be of what later nights left.
+            StateError: the file is damaged. A new measurement would be of later nights' policy.
         """
         night = read_night(folder)
         if night is None:
@@ -73,6 +73,6 @@ class Step:
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise StateError(
-                f"{path}: is damaged ({error}); put a copy in its place, or begin anew in another "
-                "folder, with state="
+                f"{path}: is damaged ({error}); restore a copy, or start over in another folder "
+                "with state="
             ) from error

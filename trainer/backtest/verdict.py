@@ -1,4 +1,4 @@
-"""What a backtest came to, in words."""
+"""The verdict of a backtest, in words."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from trainer.backtest.step import Step
 from trainer.nightly.outcome import Outcome
 
 CLOSE = 3.0
-"""A row that is written again after less than so many times what a transaction takes alone is
-what everybody waits for."""
+"""A row limits throughput if the interval between its writes is below this multiple of the duration
+of a transaction that runs alone."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Over all days that were measured.
+    """The result over all measured days.
 
     Attributes:
-        days: how many.
-        ratio: median over them of what was served over the best baseline of the day.
-        better: days on which the whole interval is above 1 …
-        worse: … and below 1.
-        trained: nights that trained …
-        promoted: … and those of which the policy was served.
+        days: the number of days.
+        ratio: the median over the days of the ratio to the day's best baseline.
+        better: days on which the whole interval is above 1.
+        worse: days on which the whole interval is below 1.
+        trained: the number of nights that trained.
+        promoted: the number of nights whose candidate was published.
     """
 
     days: int
@@ -37,16 +37,16 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        """The backtest in a line."""
+        """The result in a line."""
         return (
             f"{self.ratio:.3f} × the best baseline of the day, median over {self.days} "
-            f"day{'' if self.days == 1 else 's'}: better for sure on {self.better}, worse on "
-            f"{self.worse}; {self.trained} trained, {self.promoted} served"
+            f"day{'' if self.days == 1 else 's'}: significantly better on {self.better}, worse on "
+            f"{self.worse}; {self.trained} trained, {self.promoted} published"
         )
 
 
 def verdict_of(steps: Sequence[Step]) -> Verdict | None:
-    """None if no day could be measured."""
+    """Return the verdict; None if no day could be measured."""
     days = measured(steps)
     if not days:
         return None
@@ -62,14 +62,14 @@ def verdict_of(steps: Sequence[Step]) -> Verdict | None:
 
 
 def measured(steps: Sequence[Step]) -> list[NextDay]:
-    """The days that could be."""
+    """Return the measured days."""
     return [step.next_day for step in steps if step.next_day is not None]
 
 
 def no_gain_reasons(steps: Sequence[Step]) -> list[str]:
-    """Where the time of the best baselines went, and what stood in the way; a sentence each.
+    """Explain, a sentence each, where the best baselines lost time and what limits a gain.
 
-    Empty if there is a gain on the median day, or nothing was measured.
+    Empty if the median day has a gain, or nothing was measured.
     """
     days = measured(steps)
     if not days or median(day.ratio for day in days) > 1.0:
@@ -93,16 +93,16 @@ def _time_words(days: Sequence[NextDay]) -> str:
 
 def _row_words(days: Sequence[NextDay]) -> list[str]:
     middle = median_low(day.busiest_every_us or 0.0 for day in days)
-    day = next(one for one in days if one.busiest_every_us == middle)
+    day = next(day for day in days if day.busiest_every_us == middle)
     words = [
         f"The busiest row, of {day.busiest_table}, is written by {day.busiest_share:.1%} of the "
-        f"transactions: under {day.best} every {middle:.2g} µs, where a whole transaction on a "
-        f"core of its own takes {day.alone_us:.2g} µs ({day.day})."
+        f"transactions: every {middle:.2g} µs under {day.best}, while a whole transaction that "
+        f"runs alone takes {day.alone_us:.2g} µs ({day.day})."
     ]
     if middle < CLOSE * day.alone_us:
         words.append(
-            "Writes of one row come one after the other under any policy, so there is little to "
-            "gain while that row is so busy; splitting it would gain more."
+            "Any policy must serialize the writes of a row, so there is little to gain while this "
+            "row is so busy; splitting it would gain more."
         )
     return words
 
@@ -114,7 +114,7 @@ def _searched_words(steps: Sequence[Step]) -> str:
     tables = sum(training["evaluations"] for training in trainings)
     return (
         f"{len(trainings)} search{'' if len(trainings) == 1 else 'es'} measured {tables:,} tables "
-        "in all; a longer one (search.seconds) may find more."
+        "in total; a longer search (search.seconds) may find more."
     )
 
 

@@ -1,4 +1,4 @@
-"""Aliases in MLflow's registry, held fast: all nights of a backtest have the same policies."""
+"""Fixed versions for registry aliases: all nights of a backtest use the same policies."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from trainer.config import NightlyConfig
 from trainer.policy_registry import SCHEME
 
 Versions = Mapping[str, str]
-"""What was typed, such as `registry:orders@champion`, and its version: `registry:orders/3`."""
+"""The text of a setting, such as `registry:orders@champion`, and its version, such as
+`registry:orders/3`."""
 
 
 def hold_versions(
     config: NightlyConfig, known: Versions, by_version: Callable[[str], str]
 ) -> dict[str, str]:
-    """Put versions in the place of aliases, in the settings that name policies.
+    """Replace aliases by versions, in the settings that name policies.
 
     Args:
         config: is changed.
-        known: those that an earlier part of the same backtest found.
-        by_version: from what is typed behind `registry:` to the same by its version.
+        known: versions found by an earlier part of the same backtest.
+        by_version: maps the text after `registry:` to the same with a version.
 
     Returns:
-        What was replaced, by what.
+        The version for each alias replaced.
 
     Raises:
-        RegistryError: there is no such version.
+        RegistryError: the version does not exist.
     """
     held: dict[str, str] = {}
 

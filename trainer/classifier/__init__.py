@@ -1,5 +1,5 @@
-"""The classifier that predicts hot keys before a transaction starts, trained from a trace.
+"""The classifier that predicts the hot keys of transactions before they start, from a trace.
 
-"Towards Optimal Transaction Scheduling" (VLDB 2024), section 4.1.2. What a run does with it is in
+"Towards Optimal Transaction Scheduling" (VLDB 2024), section 4.1.2. The engine's part is in
 `engine/schedule/classifier/`.
 """

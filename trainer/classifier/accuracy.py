@@ -1,4 +1,4 @@
-"""How often a classifier is right, as the engine itself predicts."""
+"""The accuracy of a classifier, measured with the engine's own prediction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trainer.classifier.observations import Observations, table_names
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What became of predictions.
+    """The accuracy of predictions.
 
     Attributes:
-        transactions: for how many hot rows were predicted.
-        exact: the share of them for which all hot rows were, and no other.
-        precision: the share of the rows predicted that were touched; 1 where none was predicted.
-        recall: the share of the hot rows touched that were predicted; 1 where none was touched.
+        transactions: the number of transactions.
+        exact: the share of them with exactly the right hot rows.
+        precision: the share of the predicted rows that were accessed; 1 if none was predicted.
+        recall: the share of the accessed hot rows that were predicted; 1 if none was accessed.
     """
 
     transactions: int
@@ -32,16 +32,16 @@ class Accuracy:
 def measure_accuracy(
     classifier: str, workload: Mapping[str, str], observed: Observations, hot_keys: HotKeys
 ) -> dict[str, Accuracy]:
-    """Compare what is predicted with what transactions did.
+    """Compare predictions with the transactions' accesses.
 
     Args:
         classifier: its JSON.
         workload: its name and options.
-        observed: transactions that it was not trained on.
-        hot_keys: that it was trained for.
+        observed: transactions that were not used in the training.
+        hot_keys: the hot keys of the training.
 
     Returns:
-        By the type's name, and of all types by "all".
+        By the type's name, and for all types together by "all".
     """
     hits, wrong, missed = _outcomes(classifier, workload, observed, hot_keys)
     names = observed.signature.type_names
@@ -56,7 +56,7 @@ def measure_accuracy(
 def _outcomes(
     classifier: str, workload: Mapping[str, str], observed: Observations, hot_keys: HotKeys
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each transaction, rows that were predicted and touched; predicted; touched."""
+    """Return for each transaction the rows predicted and accessed, predicted, and accessed."""
     hints = observed.hints
     counts, states, keys = engine.HotKeyPredictor(dict(workload), classifier).predict(
         observed.types, hints.counts, hints.states, hints.keys

@@ -1,4 +1,4 @@
-"""One type's transactions: clusters of their vectors, and what the transactions of each do."""
+"""Clusters of one type's transactions by their vectors, and the hot keys of each cluster."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 from policies import Signature
 from trainer.classifier.observations import Rows
 
-ROOM = 2048
-"""A type's rows times one more than their length, at most (engine/schedule/classifier/)."""
+CAPACITY = 2048
+"""Maximum of a type's rows times their length plus one (engine/schedule/classifier/)."""
 
 MOST_OPERATIONS = 24
-"""Operations of a cluster, at most (engine/schedule/admission/operation.h)."""
+"""Maximum number of operations of a cluster (engine/schedule/admission/operation.h)."""
 
 Operations = tuple[tuple[int, int], ...]
-"""What is done to hot rows: (state, key), in the order of the keys."""
+"""Operations on hot rows: (state, key), in the order of the keys."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a type's transactions passed and did.
+    """The vectors and operations of a type's transactions.
 
     Attributes:
-        vectors: the metadata vectors, a row a transaction.
-        operations: which of `kinds` each did.
-        kinds: all sets of operations that there were.
-        places: when each operation of a kind came, on average: 0 to 1.
+        vectors: the metadata vectors, one row per transaction.
+        operations: the index in `kinds` for each transaction.
+        kinds: the distinct sets of operations.
+        places: the average position of each operation of a kind in its transaction, 0 to 1.
     """
 
     vectors: np.ndarray
@@ -40,11 +40,11 @@ class Known:
 
 
 def known_of(vectors: np.ndarray, rows: Rows, transactions: np.ndarray) -> Known:
-    """Number the sets of operations on hot rows.
+    """Number the distinct sets of operations on hot rows.
 
     Args:
         vectors: a row for each of `transactions`.
-        rows: the hot rows that transactions touched, each transaction's together.
+        rows: the accessed hot rows, grouped by transaction.
         transactions: those of the type, ascending.
     """
     order = np.lexsort((rows.keys, rows.states, rows.transactions))
@@ -73,12 +73,12 @@ def known_of(vectors: np.ndarray, rows: Rows, transactions: np.ndarray) -> Known
 
 @dataclass(frozen=True)
 class Clusters:
-    """What a classifier knows of a type.
+    """The classifier of one type.
 
     Attributes:
-        rows: vectors, none twice.
-        labels: the cluster of each.
-        kinds: of each cluster, which of the `Known.kinds` its transactions do most often.
+        rows: distinct vectors.
+        labels: the cluster of each row.
+        kinds: for each cluster, the most frequent of the `Known.kinds` among its transactions.
     """
 
     rows: np.ndarray
@@ -86,7 +86,7 @@ class Clusters:
     kinds: np.ndarray
 
     def as_dict(self, name: str, known: Known, signature: Signature) -> dict[str, Any]:
-        """As in a policy's file."""
+        """Return it as in a policy's file."""
         return {
             "type": name,
             "rows": self.rows.tolist(),
@@ -104,32 +104,32 @@ def _cluster(known: Known, kind: int, signature: Signature) -> list[list[Any]]:
 
 
 def numbers_of_clusters(known: Known, most: int | None) -> list[int]:
-    """How many clusters are worth a try: powers of two, and as many as there are vectors.
+    """Return the numbers of clusters to try: powers of two, and the number of vectors.
 
     Args:
         known: of the type.
-        most: no more than so many; None: as many as there is room for.
+        most: the maximum; None for as many as fit into `CAPACITY`.
     """
     distinct = len(np.unique(known.vectors, axis=0))
-    ceiling = min(distinct, room(known.vectors.shape[1]), distinct if most is None else most)
+    ceiling = min(distinct, capacity(known.vectors.shape[1]), distinct if most is None else most)
     powers = (2**power for power in range(ceiling.bit_length()))
     return sorted({*(power for power in powers if power < ceiling), ceiling})
 
 
-def room(columns: int) -> int:
-    """For how many rows there is room."""
-    return ROOM // (columns + 1)
+def capacity(columns: int) -> int:
+    """Return the number of rows with these columns that fit into `CAPACITY`."""
+    return CAPACITY // (columns + 1)
 
 
 def find_clusters(known: Known, number: int, seed: int) -> Clusters:
-    """Cluster the vectors by Euclidean distance, and take what most transactions of each do.
+    """Cluster the vectors by Euclidean distance, and assign each cluster its most frequent kind.
 
-    Clusters that do the same are made one. Where there is no room for all vectors, those that come
-    most often are rows.
+    Clusters of the same kind are merged. If not all vectors fit into `CAPACITY`, the most frequent
+    ones become rows.
 
     Args:
         known: of the type.
-        number: of clusters, at most as many as there are vectors.
+        number: the number of clusters, at most that of the vectors.
         seed: of the clustering.
     """
     vectors, of, counts = np.unique(known.vectors, axis=0, return_inverse=True, return_counts=True)
@@ -139,7 +139,7 @@ def find_clusters(known: Known, number: int, seed: int) -> Clusters:
     merged = sorted(set(kinds.values()))
     places = {kind: place for place, kind in enumerate(merged)}
     labels = np.array([places[kinds[label]] for label in labels.tolist()])
-    kept = np.sort(np.argsort(-counts, kind="stable")[: room(vectors.shape[1])])
+    kept = np.sort(np.argsort(-counts, kind="stable")[: capacity(vectors.shape[1])])
     used, labels = np.unique(labels[kept], return_inverse=True)
     return Clusters(vectors[kept], labels, np.array(merged)[used])
 
@@ -157,7 +157,7 @@ def _labels(vectors: np.ndarray, counts: np.ndarray, number: int, seed: int) -> 
 
 
 def _most_common(labels: np.ndarray, kinds: np.ndarray) -> dict[int, int]:
-    """By label the kind that is most often with it; of several the one that came first."""
+    """Return the most frequent kind of each label; of several the first."""
     counts: Iterable[tuple[tuple[int, int], int]] = Counter(
         zip(labels.tolist(), kinds.tolist(), strict=True)
     ).items()

@@ -27,22 +27,23 @@ from trainer.config import ClassifyConfig, workload_options
 from trainer.run_version import heddle_version
 
 RECORDED = ("hot", "clusters", "neighbours", "hints", "transactions", "validation", "seed")
-"""The settings that decide what comes out."""
+"""The settings that determine the result."""
 
 FEWEST = 100
-"""Transactions that something can be learned from."""
+"""The minimum number of transactions for a training."""
 
 
 @click.command("classify", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="List all settings and exit.")
 @one_message
 def classify(settings: tuple[str, ...], show: bool) -> None:
-    r"""Learn from a trace which hot keys transactions touch, by their type and what they pass.
+    r"""Train a classifier that predicts hot keys from type and parameters.
 
-    The classifier goes by the parameters that transactions pass before they begin; a trace of
-    `heddle trace record` has them. How often it is right is measured on transactions that it was
-    not trained on. Runs take it as schedule.classifier=FILE; with policy= the policy carries it.
+    The classifier uses the parameters that transactions pass before they start; a trace of `heddle
+    trace record` has them. Its accuracy is measured on transactions that were not used in the
+    training. Use the result with schedule.classifier=FILE. With policy= it becomes part of the
+    policy.
 
     \b
     Examples:
@@ -73,17 +74,17 @@ def classify(settings: tuple[str, ...], show: bool) -> None:
 
 
 def _checked(config: ClassifyConfig) -> Path:
-    """Where the classifier goes, before anything is read.
+    """Check the settings before anything is read; return the output file.
 
     Raises:
         UsageError: a setting is missing.
     """
     if config.trace is None:
-        raise UsageError("trace= names no folder; record one with `heddle trace record`")
+        raise UsageError("trace=: must name a folder; record a trace with `heddle trace record`")
     if config.output is None:
-        raise UsageError("output= names no file; such as output=classifier.json")
+        raise UsageError("output=: must name a file, such as output=classifier.json")
     if "name" not in config.workload:
-        raise UsageError("workload= names none")
+        raise UsageError("workload=: must name a workload")
     refuse_bad_output(config.output)
     return Path(config.output)
 
@@ -98,7 +99,7 @@ def _observe(config: ClassifyConfig, signature: Signature) -> Observations:
     if len(observed) < FEWEST:
         raise TraceError(
             f"{config.trace}: has {len(observed)} transactions of {signature.workload} whose rows "
-            f"are known; {FEWEST} are the fewest to learn from"
+            f"are known; a training needs at least {FEWEST}"
         )
     return observed
 
@@ -123,7 +124,9 @@ def _write(
         "heddle": heddle_version(),
         "trace": str(config.trace),
         "settings": {name: getattr(config, name) for name in RECORDED},
-        "accuracy": {name: dataclasses.asdict(one) for name, one in trained.accuracy.items()},
+        "accuracy": {
+            name: dataclasses.asdict(measured) for name, measured in trained.accuracy.items()
+        },
     }
     if carrier is not None:
         save(_carrying(carrier, trained.classifier, provenance), output)
@@ -137,7 +140,7 @@ def _write(
 def _carrying(
     policy: PolicyDocument, classifier: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> PolicyDocument:
-    """The policy with the classifier; where it does not schedule, it does now, by smf."""
+    """Return the policy with the classifier; a policy without a schedule gets smf."""
     schedule = dict(policy.schedule or {})
     if schedule.get("policy", FIFO) == FIFO:
         schedule["policy"] = "smf"
@@ -150,19 +153,22 @@ def _carrying(
 
 def _table(trained: Trained) -> Table:
     table = counts_table(
-        "hot keys foretold, of transactions not learned from",
+        "predicted hot keys, of transactions not used in the training",
         "type",
         "transactions",
         "clusters",
-        "all right",
+        "exact",
         "precision",
         "recall",
     )
-    for name, one in trained.accuracy.items():
+    for name, measured in trained.accuracy.items():
         table.add_row(
             name,
-            f"{one.transactions:,}",
+            f"{measured.transactions:,}",
             str(trained.clusters.get(name, "")),
-            *(f"{100 * share:.1f} %" for share in (one.exact, one.precision, one.recall)),
+            *(
+                f"{100 * share:.1f} %"
+                for share in (measured.exact, measured.precision, measured.recall)
+            ),
         )
     return table

@@ -1,4 +1,4 @@
-"""A classifier in a file of its own, for runs and policies to take it from."""
+"""Files with a classifier, for runs and policies."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ CLASSIFIER = DocumentKind(
 def save_classifier(
     path: Path, workload: str, classifier: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> None:
-    """Write a classifier, or leave what was there.
+    """Write a classifier, atomically.
 
     Args:
         path: the file.
         workload: the name of the workload that it is for.
         classifier: as in a policy's file.
-        provenance: where it comes from.
+        provenance: of the classifier.
 
     Raises:
-        OSError: it can't be written.
+        OSError: it can't be written; the old file stays.
     """
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -48,18 +48,18 @@ def save_classifier(
 
 
 def read_classifier(path: Path) -> Any:
-    """Read a classifier: what a policy's file has as `schedule.classifier`.
+    """Read a classifier: the value of `schedule.classifier` in a policy's file.
 
-    What is in it is for the engine to check, which knows the workload.
+    The engine, which knows the workload, checks its content.
 
     Raises:
-        PolicyFileError: there is none, or it is another kind of document.
+        PolicyFileError: the file is missing, or another kind of document.
     """
     document = parse(read_text(path, CLASSIFIER), str(path), CLASSIFIER)
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind != KIND:
         raise PolicyFileError(
-            f"{path}: its kind is not {KIND}, so it is no classifier; {CLASSIFIER.cure}"
+            f"{path}: its kind is not {KIND}, so it is not a classifier; {CLASSIFIER.cure}"
         )
     if document.get("schema_version") != SCHEMA_VERSION:
         raise PolicyFileError(
@@ -67,5 +67,5 @@ def read_classifier(path: Path) -> Any:
             f"{SCHEMA_VERSION}; {CLASSIFIER.cure}"
         )
     if "classifier" not in document:
-        raise PolicyFileError(f"{path}: lacks the field 'classifier'; {CLASSIFIER.cure}")
+        raise PolicyFileError(f"{path}: has no field 'classifier'; {CLASSIFIER.cure}")
     return document["classifier"]

@@ -1,4 +1,4 @@
-"""Which keys are hot: many transactions touch them, and some of those write."""
+"""Hot keys: many transactions access them, and some of those write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policies import Signature
 from trainer.classifier.observations import Observations, Rows, table_names, writes_of
 
 MOST = 2048
-"""Hot keys that the engine tells apart (engine/schedule/admission/operation.h)."""
+"""Maximum number of hot keys in the engine (engine/schedule/admission/operation.h)."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class HotKeys:
         return sum(map(len, self.by_table))
 
     def as_dict(self, signature: Signature) -> dict[str, list[int]]:
-        """By the table's name; those without any are left out."""
+        """Return them by the table's name, without tables that have none."""
         names = table_names(signature)
         return {
             names[table]: [int(key) for key in keys]
@@ -36,7 +36,7 @@ class HotKeys:
         }
 
     def heats(self, tables: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """How hot keys are: the hottest of a table as many as it has, the least hot 1, others 0."""
+        """Return the heat of keys: a table's n hot keys have n down to 1, other keys 0."""
         heats = np.zeros(len(keys), np.int64)
         for table, hot in enumerate(self.by_table):
             if not len(hot):
@@ -49,14 +49,14 @@ class HotKeys:
         return heats
 
     def among(self, rows: Rows) -> Rows:
-        """The rows that are hot."""
+        """Return the rows that are hot."""
         return rows.filtered(self.heats(rows.tables, rows.keys) > 0)
 
 
 def find_hot_keys(observed: Observations, share: float) -> HotKeys:
-    """The keys that at least this share of the transactions touch, one of which writes.
+    """Find the keys that at least this share of the transactions access, one of which writes.
 
-    A row that is never written is in nobody's way, however many read it.
+    A row that is never written does not delay any transaction, however many read it.
 
     Args:
         observed: the transactions.

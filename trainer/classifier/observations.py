@@ -1,4 +1,4 @@
-"""What a trace tells of hot keys: what transactions passed, and which rows they then touched."""
+"""Transactions of a trace: the parameters that they passed, and the rows that they accessed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COLUMNS = ("type", "parameters", "accesses", "outcome")
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that transactions touched, each once, in the order in which they came to them.
+    """The rows that transactions accessed, each once per transaction, in the order of access.
 
     Attributes:
-        transactions: whose each is.
+        transactions: the transaction of each row.
         tables: as numbers, in the order of `table_names`.
         keys: unsigned.
-        states: the access that came to it; of several, the first that writes it, or the first.
-        places: when, 0 to 1 of the transaction's accesses.
+        states: the access; of several to a row, the first that writes it, or else the first.
+        places: its position, 0 to 1 of the transaction's accesses.
     """
 
     transactions: np.ndarray
@@ -35,7 +35,7 @@ class Rows:
     places: np.ndarray
 
     def filtered(self, which: np.ndarray) -> Rows:
-        """Some of them."""
+        """Return the selected rows."""
         return Rows(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
@@ -45,9 +45,9 @@ class Observations:
 
     Attributes:
         signature: of the workload.
-        types: of each, its place in the signature.
-        hints: what they passed.
-        rows: what they touched.
+        types: the index of each one's type in the signature.
+        hints: the parameters that they passed.
+        rows: the rows that they accessed.
     """
 
     signature: Signature
@@ -60,19 +60,19 @@ class Observations:
 
     @property
     def hint_transactions(self) -> np.ndarray:
-        """Whose each hint is."""
+        """The transaction of each hint."""
         return np.repeat(np.arange(len(self)), self.hints.counts)
 
     def part(self, first: int, last: int) -> Observations:
-        """The transactions from number `first` on, before number `last`."""
+        """Return the transactions from number `first` to before number `last`."""
         numbers = np.arange(len(self))
         return self.filtered((numbers >= first) & (numbers < last))
 
     def filtered(self, which: np.ndarray) -> Observations:
-        """Some of the transactions.
+        """Return the selected transactions.
 
         Args:
-            which: of each, whether it is kept.
+            which: for each transaction, whether it is selected.
         """
         passed = which[self.hint_transactions]
         hints = Hints(self.hints.counts[which], self.hints.states[passed], self.hints.keys[passed])
@@ -83,22 +83,25 @@ class Observations:
 
 
 def table_names(signature: Signature) -> list[str]:
-    """The tables of a workload, by number."""
+    """Return the tables of a workload, by number."""
     return sorted({access.table for access in signature.accesses})
 
 
 def writes_of(signature: Signature) -> np.ndarray:
-    """By state, whether it conflicts as a write.
+    """Return for each state whether it conflicts as a write.
 
-    Who scans a table and removes rows of it takes what it finds, such as the oldest order: the scan
-    stands for that (engine/schedule/admission/hinted_states.cc).
+    A transaction that scans a table and removes rows of it does not know their keys in advance, as
+    with the oldest order. There the scan conflicts (engine/schedule/admission/hinted_states.cc).
     """
     return np.array(
         [
             access.writes
             or (
                 access.kind == "scan"
-                and any(one.kind == "remove" and one.table == access.table for one in kind.accesses)
+                and any(
+                    removing.kind == "remove" and removing.table == access.table
+                    for removing in kind.accesses
+                )
             )
             for kind, access in signature.rows()
         ]
@@ -106,15 +109,15 @@ def writes_of(signature: Signature) -> np.ndarray:
 
 
 def observe(trace: Trace, signature: Signature, most: int) -> Observations:
-    """Read a trace's last transactions, or all.
+    """Read the last transactions of a trace.
 
     Args:
         trace: of the workload.
         signature: of the workload.
-        most: how many of those of the signature's types, at most.
+        most: the maximum number of transactions with the signature's types.
 
     Raises:
-        TraceError: it is damaged, not of the workload, or says nothing of rows or hints.
+        TraceError: the trace is damaged, of another workload, or has no rows or hints.
     """
     _refuse_other_workload(trace, signature)
     parts: list[Observations] = []
@@ -125,15 +128,15 @@ def observe(trace: Trace, signature: Signature, most: int) -> Observations:
             del parts[0]
     if not parts:
         raise TraceError(
-            f"{trace.folder}: knows no accesses of {', '.join(signature.type_names)}; record one "
-            "with `heddle trace record`"
+            f"{trace.folder}: has no accesses of {', '.join(signature.type_names)}; record a "
+            "trace with `heddle trace record`"
         )
     all_parts = _joined(parts)
     if not len(all_parts.hints.keys):
         raise TraceError(
-            f"{trace.folder}: no transaction passes a hint: a parameter that is called as one of "
-            "the accesses of its type and holds the row's key. Record one with `heddle trace "
-            "record`, of a workload that passes hints"
+            f"{trace.folder}: no transaction passes a hint, a parameter with the name of one of "
+            "its accesses and the row's key as value. Record a workload that passes hints with "
+            "`heddle trace record`"
         )
     return all_parts.part(max(0, len(all_parts) - most), len(all_parts))
 
@@ -143,14 +146,14 @@ def _refuse_other_workload(trace: Trace, signature: Signature) -> None:
     for kind in signature.types:
         if kind.name not in declared:
             raise TraceError(
-                f"{trace.folder}: has the types {', '.join(declared)}, and not {kind.name} of "
-                f"{signature.workload}; workload= says of which it is"
+                f"{trace.folder}: has the types {', '.join(declared)}, but not {kind.name} of "
+                f"{signature.workload}; set workload= to that of the trace"
             )
         tables = [access.table for access in declared[kind.name].accesses]
         if tables != [access.table for access in kind.accesses]:
             raise TraceError(
-                f"{trace.folder}: its type {kind.name} does not make the accesses that "
-                f"{signature.workload}'s makes; record the trace anew"
+                f"{trace.folder}: the accesses of type {kind.name} differ from those of "
+                f"{signature.workload}; record the trace again"
             )
 
 
@@ -159,7 +162,7 @@ def _observed(batch: pa.RecordBatch, signature: Signature) -> Observations:
     place = {name: number for number, name in enumerate(signature.type_names)}
     numbers = np.array([place.get(name, -1) for name in names.dictionary.to_pylist()])
     types = numbers[names.indices.to_numpy(zero_copy_only=False)]
-    # An aborted attempt has touched less than the transaction wanted to.
+    # An aborted attempt accesses fewer rows than its transaction.
     ended = batch.column("outcome").cast(pa.string()).fill_null("committed")
     known = (
         (types >= 0)
@@ -184,7 +187,7 @@ def _rows(accesses: pa.ListArray, types: np.ndarray, signature: Signature) -> Ro
     starts = np.cumsum(counts) - counts
     position = np.arange(len(states)) - np.repeat(starts, counts)
     places = position / np.repeat(np.maximum(counts, 1), counts)
-    # A row at a time, the access that writes it first before the others.
+    # One row at a time, with the first access that writes it before the others.
     order = np.lexsort((position, ~writes_of(signature)[states], keys, tables, transactions))
     rows = Rows(transactions, tables, keys, states, places).filtered(order)
     begins = np.ones(len(order), bool)

@@ -1,4 +1,4 @@
-"""Training a classifier: what is hot, how many clusters, and how often it is right."""
+"""Training a classifier: hot keys, number of clusters, and accuracy."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from trainer.classifier.observations import Observations
 from trainer.classifier.vectors import vectors_of
 
 Progress = Callable[[int, int, str], None]
-"""Told how many types are done, of how many, and which is next."""
+"""Called with the number of finished types, the number of all, and the next type."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a classifier is trained.
+    """The parameters of a training.
 
     Attributes:
-        hot: a key is hot that this share of the transactions touches.
-        clusters: of a type, at most; None: as many as there is room for.
-        neighbours: how many vote.
-        validation: the share of the transactions, behind those it is trained on, by which the
-            number of clusters is chosen; as many again, the last, tell how accurate it is.
-        hinted: whether the hints count; False: a transaction is known by its type alone.
+        hot: the share of transactions from which a key that they access is hot.
+        clusters: maximum number of clusters of a type; None for as many as fit.
+        neighbours: the number of neighbours that vote.
+        validation: the share of the transactions, after the training part, that selects the number
+            of clusters. The last transactions, the same number, measure the accuracy.
+        hinted: whether to use the hints; False to use only the type of a transaction.
         seed: of the clustering.
     """
 
@@ -43,13 +43,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier.
+    """A trained classifier.
 
     Attributes:
         classifier: as in a policy's file.
-        clusters: by type, how many it has.
-        hot_keys: how many there are.
-        accuracy: by type, and of "all", over transactions that had no part in the training.
+        clusters: by type, the number of clusters.
+        hot_keys: the number of hot keys.
+        accuracy: by type, and for "all", on transactions that were not used in the training.
     """
 
     classifier: Mapping[str, Any]
@@ -61,13 +61,13 @@ class Trained:
 def train(
     observed: Observations, workload: Mapping[str, str], plan: Plan, progress: Progress
 ) -> Trained:
-    """Train a classifier; of each type, the number of clusters is that of the least error.
+    """Train a classifier; for each type, with the number of clusters of the lowest error.
 
     Args:
         observed: of the workload, in the order of time.
         workload: its name and options.
-        plan: how.
-        progress: told of each type.
+        plan: the parameters.
+        progress: called for each type.
     """
     signature = observed.signature
     end = int(len(observed) * (1 - 2 * plan.validation))
@@ -86,7 +86,7 @@ def train(
     rest = observed.part(middle, len(observed))
     return Trained(
         classifier=document,
-        clusters={one["type"]: len(one["clusters"]) for one in types},
+        clusters={entry["type"]: len(entry["clusters"]) for entry in types},
         hot_keys=len(hot_keys),
         accuracy=measure_accuracy(json.dumps(document), workload, rest, hot_keys),
     )
@@ -94,7 +94,7 @@ def train(
 
 @dataclass(frozen=True)
 class _Trial:
-    """By what the number of clusters is chosen."""
+    """Evaluates numbers of clusters on the validation part."""
 
     workload: Mapping[str, str]
     observed: Observations
@@ -102,7 +102,7 @@ class _Trial:
     plan: Plan
 
     def error(self, entry: dict[str, Any]) -> float:
-        """The share of a type's transactions that is predicted wrong."""
+        """Return the share of a type's transactions that is predicted wrongly."""
         document = _document([entry], self.hot_keys, self.plan, self.observed)
         found = measure_accuracy(json.dumps(document), self.workload, self.observed, self.hot_keys)
         return 1 - found[entry["type"]].exact if entry["type"] in found else 0.0
@@ -116,7 +116,7 @@ def _known(observed: Observations, hot_keys: HotKeys, place: int, hinted: bool) 
 
 
 def _best(known: Known, name: str, trial: _Trial) -> dict[str, Any]:
-    """Of several as good the one with the fewest clusters."""
+    """Return the entry with the lowest error; of equal ones, that with the fewest clusters."""
     signature = trial.observed.signature
     best: tuple[float, dict[str, Any]] | None = None
     for number in numbers_of_clusters(known, trial.plan.clusters):

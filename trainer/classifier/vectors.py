@@ -1,4 +1,4 @@
-"""Metadata vectors: what a transaction passes, as numbers (engine/schedule/classifier/)."""
+"""Metadata vectors: a transaction's parameters as numbers (engine/schedule/classifier/)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from trainer.classifier.hot_keys import HotKeys
 from trainer.classifier.observations import Observations, table_names
 
 LONGEST = 16
-"""Numbers of a vector, at most: there is room for fewer rows the longer they are."""
+"""Maximum length of a vector: the longer the vectors, the fewer rows fit."""
 
 
 def vectors_of(observed: Observations, hot_keys: HotKeys, kind: int) -> np.ndarray:
-    """The vectors of one type's transactions, a row each.
+    """Return the vectors of one type's transactions, one row each.
 
     Args:
         observed: the transactions.
-        hot_keys: by which keys are ranked.
-        kind: the type, by its place in the signature.
+        hot_keys: ranks the keys.
+        kind: the type, by its index in the signature.
     """
     signature = observed.signature
     of_kind = np.flatnonzero(observed.types == kind)
@@ -32,7 +32,7 @@ def vectors_of(observed: Observations, hot_keys: HotKeys, kind: int) -> np.ndarr
     in_loop = np.array([access.loop for access in signature.accesses])[states]
     kept = ~in_loop | (heats > 0)
     rows, heats, in_loop = rows[kept], heats[kept], in_loop[kept]
-    # In the order of the hints; those of loops behind the others, the hottest first.
+    # In the order of the hints; those of loops come last, the hottest first.
     order = np.lexsort((np.where(in_loop, -heats, np.arange(len(rows))), in_loop, rows))
     rows, heats = rows[order], heats[order]
     counts = np.bincount(rows, minlength=len(of_kind))

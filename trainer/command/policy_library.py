@@ -292,8 +292,8 @@ def add(
         raise SystemExit(FAILED)
     save(with_record(trained.document, target.stem, how, scores), target)
     click.echo(f"added: {target}")
-    best = min(scores.beside, key=lambda name: scores.beside[name], default=None)
-    if best is not None and scores.beside[best] < 1.0:
+    best = min(scores.others, key=lambda name: scores.others[name], default=None)
+    if best is not None and scores.others[best] < 1.0:
         click.echo(
             f"{best} is faster there: a search may start from it, with 'search.start=[{best}]'"
         )
@@ -500,7 +500,7 @@ def _scores_table(scores: Scores) -> Table:
         lowest = scores.lowest.get(name, math.nan)
         table.add_row(name, f"{scores.to[name]:.3f}", f"{lowest:.3f}")
     table.add_section()
-    for name, ratio in sorted(scores.beside.items(), key=lambda one: one[1]):
+    for name, ratio in sorted(scores.others.items(), key=lambda one: one[1]):
         table.add_row(name, f"{ratio:.3f}", "")
     return table
 

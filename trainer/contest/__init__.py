@@ -1,1 +1,1 @@
-"""The contest of search methods, out of the runs of a sweep (docs/search-contest.md)."""
+"""The contest of search methods, from the runs of a sweep (docs/search-contest.md)."""

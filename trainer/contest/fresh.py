@@ -1,8 +1,8 @@
-"""Tables measured anew: on a population and inputs that no search has seen, and for longer.
+"""Independent measurements of tables, on a population and inputs that no search has used.
 
-What a search took the best of many for is partly luck. So every table that a contest speaks of is
-measured here, all tables of a workload on the same inputs, relative to `silo_tuned`. What was
-measured is saved: an interrupted contest resumes.
+The best of many samples is partly noise. So every table of a contest is measured again in longer
+runs, relative to `silo_tuned`, all tables of a workload on the same inputs. Measurements are
+stored: an interrupted contest resumes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ REFERENCE = "reference"
 
 @dataclass(frozen=True)
 class FreshPlan:
-    """How tables are measured anew.
+    """How tables are measured again.
 
     Attributes:
-        rounds: runs of each, on inputs of their own.
-        seconds: of each run.
+        rounds: the number of runs of each table, with different inputs.
+        seconds: length of each run.
         warmup: unmeasured seconds before it.
-        seed: of the inputs of the first; the next one's is one more.
-        together: where the machine's speed drifts, as real cores' does: if anything was not
-            measured yet, all are anew, side by side, in an order that turns by the round.
+        seed: of the first run's inputs; each later one's is one more.
+        together: whether to measure all tables again, interleaved in rotating order, if any is
+            missing. For machines whose speed drifts, as real cores do.
     """
 
     rounds: int
@@ -47,12 +47,12 @@ class FreshPlan:
 
 @dataclass
 class FreshScores:
-    """What was measured, in a file.
+    """Stored measurements.
 
     Attributes:
         path: the file.
-        samples: by what was measured where and how: fitness by round, null where it failed.
-        tuned_backoffs: of `silo_tuned`, by where and how they were found.
+        samples: by conditions and table: fitness by round, null for a failure.
+        tuned_backoffs: of `silo_tuned`, by conditions.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class FreshScores:
 
     @classmethod
     def load(cls, path: Path) -> FreshScores:
-        """Read the file; what can't be read, or failed, is measured again."""
+        """Read the file; unreadable entries and failures are measured again."""
         try:
             document = json.loads(regular_text(path))
             if document["schema_version"] == SCHEMA_VERSION:
@@ -86,7 +86,7 @@ class FreshScores:
         """
         document = {
             "schema_version": SCHEMA_VERSION,
-            "tuned_us": {key: one.as_dict() for key, one in self.tuned_backoffs.items()},
+            "tuned_us": {key: tuned.as_dict() for key, tuned in self.tuned_backoffs.items()},
             "samples": self.samples,
         }
         write_atomically(self.path, json.dumps(document) + "\n")
@@ -94,14 +94,14 @@ class FreshScores:
     def tuned(
         self, conditions: Mapping[str, Any], tune: Callable[[], TunedBackoff]
     ) -> TunedBackoff:
-        """The backoff of `silo_tuned`: found once, and kept in the file.
+        """Return the backoff of `silo_tuned`, tuned once and then stored in the file.
 
         Args:
             conditions: what it depends on.
-            tune: finds it.
+            tune: tunes it.
 
         Raises:
-            MeasuringError: nothing could be measured.
+            MeasuringError: a measurement failed.
             WritingError: the file can't be written.
         """
         key = json.dumps(conditions, sort_keys=True)
@@ -119,25 +119,25 @@ class FreshScores:
         conditions: Mapping[str, Any],
         display: Display,
     ) -> dict[str, float]:
-        """Measure what was not measured yet.
+        """Measure tables that have not been measured.
 
         Args:
             run_round: measures.
-            tables: by a name that equal tables share.
-            reference: what scores are relative to.
-            plan: how.
+            tables: by name; equal tables have equal names.
+            reference: the policy to which scores are relative.
+            plan: the rounds.
             conditions: what else samples depend on: the workload, the machine, the engine's build
-                and what is behind names.
-            display: shows.
+                and the content behind names.
+            display: shows the progress.
 
         Returns:
             Each table's score: the mean over the rounds of its fitness ÷ the reference's; 0 if it
-            failed in one.
+            failed in a round.
 
         Raises:
-            MeasuringError: the reference failed, in any round.
+            MeasuringError: the reference failed in a round.
             WritingError: the file can't be written.
-            KeyboardInterrupt: Ctrl-C; what was measured is kept.
+            KeyboardInterrupt: Ctrl-C; measurements so far are stored.
         """
         known = self.samples.setdefault(_key(reference, plan, conditions), {})
         subjects = {REFERENCE: reference, **tables}
@@ -145,7 +145,7 @@ class FreshScores:
         if plan.together and missing:
             known.clear()
             missing = list(subjects)
-        counter = Counter(display, "measure anew", len(missing) * plan.rounds)
+        counter = Counter(display, "measure again", len(missing) * plan.rounds)
         for number in range(plan.rounds):
             waiting = [name for name in missing if len(known.get(name, ())) == number]
             first = number % len(waiting) if plan.together and waiting else 0
@@ -163,27 +163,30 @@ class FreshScores:
                     counter.step("a table failed" if failed else "")
             finally:
                 self.save()
-        # All over the same rounds: there may be more, of an earlier contest with a longer plan.
-        beside = known[REFERENCE][: plan.rounds]
-        return {name: _score(known[name][: plan.rounds], beside, reference) for name in tables}
+        # All over the same rounds: an earlier contest may have stored more.
+        reference_samples = known[REFERENCE][: plan.rounds]
+        return {
+            name: _score(known[name][: plan.rounds], reference_samples, reference)
+            for name in tables
+        }
 
 
 def _sound(taken: Iterable[Any]) -> list[float | None]:
-    """The samples before the first failure, which may have been the machine's: a killed process."""
+    """Return the samples before the first failure, which may be due to a killed process."""
     return [float(sample) for sample in takewhile(lambda sample: sample is not None, taken)]
 
 
 def _score(
-    samples: Sequence[float | None], beside: Sequence[float | None], reference: Subject
+    samples: Sequence[float | None], reference_samples: Sequence[float | None], reference: Subject
 ) -> float:
-    if not all(beside):
+    if not all(reference_samples):
         raise MeasuringError(
-            f"the reference {reference.name} failed, or committed nothing; the same command "
-            "measures it again, and longer runs (seconds) may be what it needs"
+            f"the reference {reference.name} failed, or committed nothing; run the same command "
+            "to measure it again, possibly with longer runs (seconds)"
         )
     if None in samples:
         return 0.0
-    pairs = zip(samples, beside, strict=True)
+    pairs = zip(samples, reference_samples, strict=True)
     return statistics.fmean(one / other for one, other in pairs if one is not None and other)
 
 
@@ -193,7 +196,7 @@ def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> 
         "seconds": plan.seconds,
         "warmup": plan.warmup,
         "seed": plan.seed,
-        # What was measured before there was a choice keeps its name.
+        # Plans without `together` keep the key of earlier versions.
         **({} if reference.backoff == "static" else {"reference_backoff": reference.backoff}),
         **conditions,
     }

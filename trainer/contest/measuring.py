@@ -1,4 +1,4 @@
-"""What a contest measures anew: every case's tables, baselines, and the runs' own references."""
+"""Measuring the tables, baselines and references of each case of a contest again."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from trainer.search import Candidate
 def measure_anew(
     config: ContestConfig, entrants: Sequence[Entrant], path: Path, display: Display
 ) -> dict[str, Fresh]:
-    """What each case's tables are worth, relative to a `silo_tuned` that is found anew.
+    """Return each case's scores relative to a `silo_tuned` that is tuned again.
 
     Args:
-        config: how.
+        config: how to measure.
         entrants: the runs.
-        path: the file that keeps what was measured.
-        display: shows.
+        path: the file for the measurements.
+        display: shows the progress.
 
     Raises:
-        MeasuringError: `silo_tuned`, or the reference that a run had, failed.
+        MeasuringError: `silo_tuned`, or the reference of a run, failed.
         WritingError: the file can't be written.
-        KeyboardInterrupt: Ctrl-C; what was measured is kept.
+        KeyboardInterrupt: Ctrl-C; measurements so far are stored.
     """
     scores = FreshScores.load(path)
     found = {}
@@ -65,9 +65,9 @@ def _measure_case(
         "engine": engine_build(),
     }
     signature = spec.build().signature
-    who = config.evaluation
+    evaluation = config.evaluation
     backend = build_backend(
-        EvaluationConfig(who.backend, who.address), spec, notices=Notices(display.say)
+        EvaluationConfig(evaluation.backend, evaluation.address), spec, notices=Notices(display.say)
     )
     try:
         tuned = scores.tuned(
@@ -77,11 +77,13 @@ def _measure_case(
         silo = tuned.silo()
         baselines = {name: subject_of(name, signature, lambda: tuned) for name in config.baselines}
         tables = _tables(config, runs)
-        # Tables are named by what they do and baselines by what was typed: a file may change.
-        stored_as = {name: f"baseline {_digest(name, one)}" for name, one in baselines.items()}
+        # Tables are named by their content, and baselines by name and digest: a file may change.
+        stored_as = {
+            name: f"baseline {_digest(name, baseline)}" for name, baseline in baselines.items()
+        }
         found = scores.measure(
             backend.run_round,
-            {**tables, **{stored_as[name]: one for name, one in baselines.items()}},
+            {**tables, **{stored_as[name]: baseline for name, baseline in baselines.items()}},
             silo,
             FreshPlan(
                 config.rounds, config.seconds, config.warmup, config.seed, _on_threads(train)
@@ -101,7 +103,7 @@ def _measure_case(
 
 
 def _on_threads(config: TrainConfig) -> bool:
-    """Whether a run's machine is real cores."""
+    """Whether a run's machine has real cores."""
     return config.machine.kind == THREADS["kind"]
 
 
@@ -118,11 +120,10 @@ def _references(
     run_round: RunRound,
     display: Display,
 ) -> dict[Reference, float]:
-    """What the runs' own references are worth ÷ `silo`, all for as long as their searches ran them.
+    """Return the scores of the runs' own references, measured as long as in their searches.
 
-    A constant that is too short for Silo is quick at first, and slow in the end: measured for
-    longer it would be worth less than it was to the search. Each is measured for as long
-    altogether as a table is.
+    A constant backoff that is too short is fast at first and slow in the end: a longer measurement
+    would give a lower score than in the search. The total length per reference is that of a table.
     """
     found: dict[Reference, float] = {}
     for reference in dict.fromkeys(run.reference for run in runs):
@@ -130,8 +131,8 @@ def _references(
             found[reference] = 1.0
             continue
         rounds = math.ceil(config.rounds * max(1.0, config.seconds / reference.seconds))
-        beside = _on_threads(runs[0].config)
-        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, beside)
+        together = _on_threads(runs[0].config)
+        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, together)
         tuned = reference.tuned
         name = "exponential" if tuned.exponential else f"constant {tuned.constant_us:g}"
         tables = {name: tuned.silo()}
@@ -141,18 +142,17 @@ def _references(
 
 
 def _sound_unit(tuned: TunedBackoff, score: float) -> float:
-    """How good a run's own reference is, by which what its search saw is told."""
+    """Return the score of a run's own reference, the unit of the search's figures."""
     if not score:
         raise MeasuringError(
-            f"Silo with {tuned.words}, the reference of some runs, "
-            "failed, or committed nothing; the same command measures it again, and longer runs "
-            "(seconds) may be what it needs"
+            f"Silo with {tuned.words}, the reference of some runs, failed, or committed nothing; "
+            "run the same command to measure it again, possibly with longer runs (seconds)"
         )
     return score
 
 
 def _tables(config: ContestConfig, runs: Sequence[Entrant]) -> dict[str, Subject]:
-    """What is measured of the runs of a case, equal tables once."""
+    """Return the tables of a case's runs to measure, equal ones once."""
     tables: dict[str, Subject] = {}
     for run in runs:
         in_force = run.in_force(config.points, *in_common(runs))

@@ -1,9 +1,8 @@
-"""Which runs of a contest are of one case and of one method: by what tells them apart.
+"""The names of a contest's cases and methods, from the settings that distinguish its runs.
 
-A run's method is its search, with the search's settings that not all runs share; its case is its
-workload and machine, as far as they are not shared, and what else is swept. Names come from what
-was typed. That runs of one name can be compared is seen from their whole settings, wherever these
-come from.
+A run's method is its search, with the search's settings that differ between runs. Its case is its
+workload and machine, as far as they differ, and other swept settings. Names come from the command
+lines; whether runs of one name are comparable is checked on all settings, whatever their source.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ SEARCH, CASE, SEED, WORKLOAD = "search", "case", "seed", "workload"
 WORKLOAD_NAME = "workload.name"
 
 NAMED = (SEARCH, CASE, SEED, WORKLOAD)
-"""Choices whose names are names of runs, and the seed, which tells runs of one name apart."""
+"""Choices that name runs, and the seed, which distinguishes runs of one name."""
 
 PLACE = (WORKLOAD, "machine")
-"""Where a run is: its case, even where nothing of it is swept."""
+"""The groups that make up a case, even if no setting of theirs is swept."""
 
-TOLD = (*PLACE, SEARCH)
-"""Of these groups what was typed is in the names."""
+NAMING = (*PLACE, SEARCH)
+"""The groups whose overrides are part of the names."""
 
 NO_MATTER = (
     *("validation", "run", "baselines", "mlflow", "registered_model"),
     *("runs_dir", "sweep", "resume", "experiment", *WHERE),
 )
-"""Settings, and groups of them, that change neither a search nor what its tables are worth."""
+"""Settings, and groups of them, that affect neither a search nor the score of its tables."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A run's settings.
+    """The settings of a run.
 
     Attributes:
         folder: the run's, for messages.
-        typed: what was typed, by its names, as texts.
-        whole: all of them, by their names: `machine.cores`.
+        typed: the overrides on the command line, by name, as texts.
+        whole: all settings, by dotted name, such as `machine.cores`.
     """
 
     folder: Path
@@ -52,17 +51,17 @@ class Settings:
 
     @classmethod
     def of(cls, folder: Path, typed: Sequence[str], config: TrainConfig) -> Settings:
-        """Those of a run, by what was typed for it and what that came to."""
+        """Return the settings of a run, from its command line and its configuration."""
         parts = (text.lstrip("+").partition("=") for text in typed)
         return cls(folder, {key: value for key, _, value in parts}, dict(_flat(asdict(config))))
 
     @property
     def search(self) -> str:
-        """The search as it was chosen."""
+        """The search as chosen on the command line."""
         return self.typed.get(SEARCH) or str(self.whole["search.name"])
 
     def value(self, key: str) -> str | None:
-        """What a setting is, as it is typed; None if it is a choice that was left as it is."""
+        """Return a setting's value as an override; None if it is a choice left at its default."""
         if key not in self.whole:
             return self.typed.get(key)
         value = self.whole[key]
@@ -71,25 +70,25 @@ class Settings:
 
 @dataclass(frozen=True)
 class Names:
-    """What a run is called in a contest."""
+    """The names of a run in a contest."""
 
     case: str
     method: str
 
 
 class UnlikeError(ValueError):
-    """Runs that would be compared, and must not be. The message names them, and the setting."""
+    """Runs that would be compared but are not comparable; the message names the setting."""
 
 
 def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
-    """The case and the method of each run.
+    """Return the case and the method of each run.
 
     Args:
         runs: their settings.
-        axes: the settings that are swept: they matter, whatever they are.
+        axes: the swept settings: they always matter.
 
     Raises:
-        UnlikeError: two runs of one name differ in a setting that is in neither's.
+        UnlikeError: two runs of one name differ in a setting that is in neither's name.
     """
     typed = dict.fromkeys(key for run in runs for key in run.typed)
     several = len({run.whole.get(WORKLOAD_NAME) for run in runs}) > 1
@@ -98,14 +97,14 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
 
     over_cases = _over_cases(runs)
 
-    def is_to_be_said(run: Settings, key: str, beside: Sequence[Settings]) -> bool:
+    def differs(run: Settings, key: str, group: Sequence[Settings]) -> bool:
         if CASE in run.typed and _is_any_of(key, (WORKLOAD,)):
             return key in over_cases[run.typed[CASE]]
-        return len({one.value(key) for one in beside}) > 1
+        return len({member.value(key) for member in group}) > 1
 
-    def words(run: Settings, keys: Sequence[str], beside: Sequence[Settings]) -> Iterator[str]:
-        """What it has of the settings that tell it from these runs, itself among them."""
-        apart = [key for key in keys if key not in NAMED and is_to_be_said(run, key, beside)]
+    def words(run: Settings, keys: Sequence[str], group: Sequence[Settings]) -> Iterator[str]:
+        """Yield the settings that distinguish a run in its group."""
+        apart = [key for key in keys if key not in NAMED and differs(run, key, group)]
         lasts = Counter(_last(key) for key in apart)
         for key in apart:
             value = run.value(key)
@@ -118,7 +117,7 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
         label = run.typed.get(CASE) or (workload if several else None)
         place = [key for key in of_place if key not in of_search]
         case = [*([label] if label else []), *words(run, place, runs)]
-        alike = [one for one in runs if one.search == run.search]
+        alike = [other for other in runs if other.search == run.search]
         method = [run.search, *words(run, of_search, alike)]
         names.append(Names(" ".join(case or [workload]), " ".join(method)))
     _check(list(zip(runs, names, strict=True)))
@@ -126,7 +125,7 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
 
 
 def _over_cases(runs: Sequence[Settings]) -> dict[str, set[str]]:
-    """What was typed over each case: it makes another of it."""
+    """Return the overrides added to each choice of `case`: they make a different case."""
     found: dict[str, set[str]] = {run.typed[CASE]: set() for run in runs if CASE in run.typed}
     for run in runs:
         if CASE in run.typed:
@@ -135,30 +134,30 @@ def _over_cases(runs: Sequence[Settings]) -> dict[str, set[str]]:
 
 
 def _check(named: Sequence[tuple[Settings, Names]]) -> None:
-    """Refuse runs of one name that are not alike."""
+    """Refuse runs with the same name but different settings."""
     first: dict[object, tuple[Settings, Names]] = {}
     for run, names in named:
         for key, of_search in ((names.case, False), (names, True)):
             other, _ = first.setdefault(key, (run, names))
             for setting in _unlike(other, run, of_search):
-                typing = f", or type {setting} for both" if _is_any_of(setting, TOLD) else ""
+                typing = f", or set {setting} for both" if _is_any_of(setting, NAMING) else ""
                 raise UnlikeError(
-                    f"{other.folder} and {run.folder} are both runs on {names.case}, and of one "
-                    f"{setting} is {other.value(setting)}, of the other {run.value(setting)}: "
-                    f"they can't be compared; leave one of their sweeps out{typing}"
+                    f"{other.folder} and {run.folder} are both runs of {names.case}, but "
+                    f"{setting} is {other.value(setting)} in one and {run.value(setting)} in the "
+                    f"other: they are not comparable; omit one of their sweeps{typing}"
                 )
 
 
-def _unlike(one: Settings, other: Settings, of_search: bool) -> Iterator[str]:
-    for key in dict.fromkeys([*one.whole, *other.whole]):
+def _unlike(run: Settings, other: Settings, of_search: bool) -> Iterator[str]:
+    for key in dict.fromkeys([*run.whole, *other.whole]):
         if key == SEED or _is_any_of(key, NO_MATTER):
             continue
-        if _is_any_of(key, (SEARCH,)) == of_search and one.value(key) != other.value(key):
+        if _is_any_of(key, (SEARCH,)) == of_search and run.value(key) != other.value(key):
             yield key
 
 
 def _is_any_of(key: str, groups: Collection[str]) -> bool:
-    """Whether a setting is one of these, or in a group that is."""
+    """Whether a setting is one of these, or in one of these groups."""
     parts = key.replace("/", ".").split(".")
     return any(".".join(parts[:count]) in groups for count in range(1, len(parts) + 1))
 

@@ -17,11 +17,11 @@ STYLES = ("-", "--", ":")
 STEPS = 200
 
 LINE = 120
-"""Letters that fit side by side below the curves, the sample of each line counted as ten."""
+"""Number of characters per line of the legend, the sample of each line counted as ten."""
 
 
 def plot_case(case: CaseStanding, words: str, path: Path) -> None:
-    """Draw `case_figure` into an image; its ending gives the format.
+    """Draw `case_figure` into an image; the suffix determines the format.
 
     Raises:
         WritingError: it can't be written.
@@ -30,16 +30,16 @@ def plot_case(case: CaseStanding, words: str, path: Path) -> None:
 
 
 def case_figure(case: CaseStanding, words: str) -> Figure:
-    """One workload: at the left as the searches saw it, at the right measured again.
+    """Draw a workload: on the left as the searches measured it, on the right measured again.
 
-    Methods of which not equally many runs are finished have their number beside their name. Each is
-    drawn as far as all of its own runs go.
+    If methods have different numbers of finished runs, the labels state the number. Each curve ends
+    with the evaluations that all runs of its method have.
 
     Args:
-        case: what was found.
+        case: the results.
         words: the machine, for the title.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Slow to import, so only where it is used. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -57,11 +57,11 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         axes.set_xlabel("evaluations")
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
-    left.set_ylabel("incumbent: throughput ÷ silo_tuned")
-    left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
+    left.set_ylabel("incumbent: throughput relative to silo_tuned")
+    left.set_title("measured by the search, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured again", loc="left", fontsize=10)
     handles, labels = left.get_legend_handles_labels()
-    # Below: among the curves no place is free for sure, for a search may begin low or high.
+    # Below the plots, because curves may start low or high.
     columns = max(1, min(len(labels), LINE // (10 + max(map(len, labels), default=0))))
     figure.legend(
         handles, labels, frameon=False, loc="outside lower left", ncols=columns, fontsize=9
@@ -76,15 +76,15 @@ def _draw(
 ) -> None:
     until = min(run.evaluations for run in method.runs)
     curves: list[Curve] = [getattr(run, kind) for run in method.runs]
-    # Before every run has a first generation there is no median to speak of.
+    # The median needs a first generation of every run.
     begun = max((curve.steps[0][0] for curve in curves if curve.steps), default=0.0)
     spent = [begun + (until - begun) * step / STEPS for step in range(STEPS + 1)]
     spreads = [Spread.of([curve.at(x) for curve in curves]) for x in spent]
-    low, high = [one.low for one in spreads], [one.high for one in spreads]
+    low, high = [spread.low for spread in spreads], [spread.high for spread in spreads]
     axes.fill_between(spent, low, high, step="post", color=color, alpha=0.15, linewidth=0)  # type: ignore[attr-defined]
     axes.step(  # type: ignore[attr-defined]
         spent,
-        [one.median for one in spreads],
+        [spread.median for spread in spreads],
         where="post",
         color=color,
         linestyle=style,

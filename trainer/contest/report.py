@@ -1,4 +1,4 @@
-"""A contest as people read it: one table a workload, as rows that a terminal and a page share."""
+"""The results of a contest: one table per workload, as rows for a terminal and a page."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table, before it is drawn.
+    """A table in rows.
 
     Attributes:
         title: above it.
-        columns: the first is words, the others are figures.
+        columns: the first has words, the others numbers.
         rows: as texts.
         notes: below it.
     """
@@ -32,7 +32,7 @@ class Sheet:
 
 
 def sheets(standing: Standing) -> Iterator[Sheet]:
-    """All tables of a contest."""
+    """Yield all tables of a contest."""
     for case in standing.cases:
         yield _methods(case, standing.share)
         if case.overtakings:
@@ -43,14 +43,14 @@ def sheets(standing: Standing) -> Iterator[Sheet]:
             )
     if standing.overall and len(standing.cases) > 1:
         yield _differences(
-            "all workloads: differences between methods, a pair of runs for each workload and seed",
+            "all workloads: differences between methods, paired by workload and seed",
             standing.overall,
             _words_of_all(standing),
         )
 
 
 def as_table(sheet: Sheet) -> Table:
-    """For a terminal."""
+    """Return the table for a terminal."""
     table = Table(title=sheet.title, title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(sheet.columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=not number)
@@ -62,7 +62,7 @@ def as_table(sheet: Sheet) -> Table:
 
 
 def as_markdown(sheet: Sheet) -> str:
-    """For a page."""
+    """Return the table in Markdown."""
     lines = [f"### {sheet.title}", "", _line(sheet.columns)]
     lines.append(_line(["---", *("--:" for _ in sheet.columns[1:])]))
     lines += [_line(row) for row in sheet.rows]
@@ -76,10 +76,10 @@ def _line(cells: Sequence[str]) -> str:
 
 def _methods(case: CaseStanding, share: float) -> Sheet:
     best = ", ".join(f"{name} {score:.3f}" for name, score in case.baselines.items())
-    unequal = f"champions are of {case.evaluations} to {case.evaluations_max} evaluations: their "
-    unequal += "scores are not of equal cost, and neither are the differences"
+    unequal = f"champions have {case.evaluations} to {case.evaluations_max} evaluations: their "
+    unequal += "scores and the differences are not of equal cost"
     return Sheet(
-        f"{case.case}, {case.evaluations} evaluations a run",
+        f"{case.case}, {case.evaluations} evaluations per run",
         (
             "method",
             "runs",
@@ -93,13 +93,14 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
         ),
         tuple(_row(method) for method in case.methods),
         (
-            "Score: the champion's throughput ÷ silo_tuned's, measured anew, median over the runs",
-            f"here silo_tuned has {case.tuned.words}; best known {case.best_known:.3f}; "
+            "Score: the champion's throughput relative to silo_tuned, measured again, median over "
+            "the runs",
+            f"silo_tuned has {case.tuned.words} here; best known {case.best_known:.3f}; "
             f"baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
             *(
                 f"{method.unsuccessful} of {len(method.runs)} runs of {method.method} found no "
-                "table that can be used, and count with the score 0"
+                "usable table, and count with the score 0"
                 for method in case.methods
                 if method.unsuccessful
             ),
@@ -124,27 +125,32 @@ def _row(method: MethodStanding) -> tuple[str, ...]:
 
 
 def _overtakings(case: CaseStanding) -> Sheet:
-    """With how few evaluations the best method has what each other has after all of its own."""
+    """Return the evaluations of the best method until it has the final score of each other one."""
     best = case.methods[0]
     return Sheet(
-        f"{case.case}: how soon {best.method} has what the others end with",
-        ("method", "ends with", "after", "had it after", f"{best.method} after", "runs", "share"),
+        f"{case.case}: evaluations until {best.method} has the final score of each other method",
+        (
+            "method",
+            "final score",
+            "evaluations",
+            "had it after",
+            f"{best.method} after",
+            "runs",
+            "share",
+        ),
         tuple(
             (
-                one.method,
-                f"{one.score:.3f}",
-                f"{one.spent:.0f}",
-                "–" if one.first is None else f"{one.first:.0f}",
-                "–" if one.after is None else f"{one.after:.0f}",
-                f"{one.runs}/{len(best.runs)}",
-                "–" if one.share is None else f"{one.share:.1%}",
+                overtaking.method,
+                f"{overtaking.score:.3f}",
+                f"{overtaking.spent:.0f}",
+                "–" if overtaking.first is None else f"{overtaking.first:.0f}",
+                "–" if overtaking.after is None else f"{overtaking.after:.0f}",
+                f"{overtaking.runs}/{len(best.runs)}",
+                "–" if overtaking.share is None else f"{overtaking.share:.1%}",
             )
-            for one in case.overtakings
+            for overtaking in case.overtakings
         ),
-        (
-            "In evaluations until it was there for the first time, medians over the runs; "
-            "everything is measured anew",
-        ),
+        ("Evaluations until the first time, medians over the runs; everything is measured again",),
     )
 
 
@@ -174,17 +180,17 @@ def _words(case: CaseStanding) -> tuple[str, ...]:
 def _words_of_all(standing: Standing) -> tuple[str, ...]:
     return (
         "Wilcoxon's signed ranks, two-sided, corrected for the number of pairs by Holm",
-        "of these workloads alone: seeds of one are no further workloads",
+        "for these workloads only: seeds of one are no further workloads",
         *_too_few(smallest_p_of_blocks(standing.blocks), len(standing.overall)),
     )
 
 
 def _too_few(smallest: float, pairs: int) -> tuple[str, ...]:
-    """What is to be said where no difference can be significant."""
+    """Return the note for too few runs, with which no difference can be significant."""
     least = smallest * pairs
     if least < SIGNIFICANT:
         return ()
     return (
-        f"with so few runs no p is below {smallest:.2g}, {min(1.0, least):.2g} once "
+        f"with so few runs, p is at least {smallest:.2g}, or {min(1.0, least):.2g} when "
         "corrected: nothing here can be significant",
     )

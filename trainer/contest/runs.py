@@ -1,4 +1,4 @@
-"""The runs of sweeps, as a contest sees them."""
+"""The runs of sweeps, prepared for a contest."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from trainer.sweep_folder import Sweep
 
 @dataclass(frozen=True)
 class Reference:
-    """What a run's fitness is relative to: Silo as its search ran it beside its candidates.
+    """The reference of a run's fitness: Silo as its search ran it.
 
     Attributes:
-        tuned: under this backoff.
-        seconds: for so long at a time …
-        warmup: … after so many unmeasured seconds.
+        tuned: its backoff.
+        seconds: length of each run.
+        warmup: unmeasured seconds before each run.
     """
 
     tuned: TunedBackoff
@@ -37,7 +37,7 @@ class Reference:
 
     @classmethod
     def of(cls, tuned: TunedBackoff, config: TrainConfig) -> Reference:
-        """That of a run with these settings."""
+        """Return the reference of a run with these settings."""
         race = config.evaluation
         seconds = reference_seconds(race.slice_seconds, config.machine.kind)
         return cls(tuned, seconds, race.warmup_seconds)
@@ -48,21 +48,21 @@ class Entrant:
     """A finished run.
 
     Attributes:
-        case: its workload and machine, as far as these tell runs apart (`name_runs`).
-        method: its search, with its settings that do.
+        case: its workload and machine, as far as they distinguish runs (`name_runs`).
+        method: its search, with the settings that distinguish it.
         seed: its seed.
-        folder: where it is.
+        folder: its folder.
         config: its settings.
         encoding: of its tables.
-        reference: what its search's fitness is relative to.
+        reference: of its search's fitness.
         evaluations: candidates charged to it.
-        seconds: that its search took.
+        seconds: the duration of its search.
         refused: candidates that failed the check.
-        bests: its best so far, each time that it changed; none if it found nothing.
-        champion: what it ends with. A seed that its search never measured, or has long forgotten,
-            and that only the closing choice took in, is none of its search's: then this is the
-            last best so far. None if its search found no table that can be used: it scores 0.
-        trained: what the search took the champion's fitness for.
+        incumbents: the incumbent after each change; none if it found nothing.
+        champion: its final table. A seed policy that only the closing choice added, and that its
+            search never measured or no longer keeps, does not count: then it is the last
+            incumbent. None if the search found no usable table: it scores 0.
+        trained: the champion's fitness as measured by the search.
     """
 
     case: str
@@ -80,22 +80,22 @@ class Entrant:
     trained: float
 
     def name_of(self, vector: Sequence[int]) -> str:
-        """What equal tables of all runs share: a vector's meaning hangs on a run's settings."""
+        """Return a name that equal tables of all runs share, whatever the run's encoding."""
         return policy_digest(self.encoding.decode(vector, self.method))
 
     @property
     def name(self) -> str:
-        """Its folder, in that of its sweep."""
+        """Its folder, relative to that of its sweep."""
         return "/".join(self.folder.path.parts[-2:])
 
     def in_force(self, points: int, evaluations: int, seconds: float) -> list[Incumbent]:
-        """The bests that stand for its curve: the first, those at some moments, and the last.
+        """Return the incumbents that represent its curve: first, last, and at equal distances.
 
         Args:
-            points: moments, evenly apart.
-            evaluations: that all runs of its workload have: the last of the moments. A run that has
+            points: the number of equally spaced moments.
+            evaluations: the number that all runs of its workload have: the last moment. A run with
                 more has as many moments over all of its own.
-            seconds: that the quickest of them took: one more moment.
+            seconds: the duration of the fastest run: one more moment.
         """
         if len(self.incumbents) <= points:
             return list(self.incumbents)
@@ -108,25 +108,25 @@ class Entrant:
 
 
 def _last(there: Sequence[bool]) -> int:
-    """The number of the last that is there; the first if none is."""
-    return max((number for number, one in enumerate(there) if one), default=0)
+    """Return the index of the last true element; the first if there is none."""
+    return max((number for number, true in enumerate(there) if true), default=0)
 
 
 def in_common(runs: Sequence[Entrant]) -> tuple[int, float]:
-    """The evaluations that all runs have, and the seconds that the quickest took."""
+    """Return the evaluations that all runs have, and the duration of the fastest."""
     return min(run.evaluations for run in runs), min(run.seconds for run in runs)
 
 
 SettingsOf = Callable[[RunFolder], tuple[list[str], TrainConfig]]
-"""What was typed for a run, and what its settings are."""
+"""Returns the overrides of a run, and its settings."""
 
 
 def read_entrants(sweeps: Sequence[Sweep], settings_of: SettingsOf) -> list[Entrant]:
-    """The finished runs of sweeps.
+    """Read the finished runs of sweeps.
 
     Raises:
-        CheckpointError, PolicyFileError: a run's file can't be used.
-        UnlikeError: runs that would be compared are not alike.
+        CheckpointError, PolicyFileError: a file of a run is damaged.
+        UnlikeError: runs that would be compared are not comparable.
     """
     folders = [
         folder
@@ -143,7 +143,7 @@ def read_entrants(sweeps: Sequence[Sweep], settings_of: SettingsOf) -> list[Entr
 
 
 def twice(entrants: Sequence[Entrant]) -> tuple[Entrant, Entrant] | None:
-    """Two runs of a method with one seed in one workload: one of them says nothing new."""
+    """Find two runs with the same method, workload and seed: one of them is redundant."""
     first: dict[tuple[str, str, int], Entrant] = {}
     for entrant in entrants:
         known = first.setdefault((entrant.case, entrant.method, entrant.seed), entrant)
@@ -153,7 +153,7 @@ def twice(entrants: Sequence[Entrant]) -> tuple[Entrant, Entrant] | None:
 
 
 def by_case(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
-    """The entrants of each workload, in order."""
+    """Group the entrants by case, in order."""
     found: dict[str, list[Entrant]] = {}
     for entrant in entrants:
         found.setdefault(entrant.case, []).append(entrant)
@@ -161,7 +161,7 @@ def by_case(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
 
 
 def by_method(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
-    """The entrants of each method, in order."""
+    """Group the entrants by method, in order."""
     found: dict[str, list[Entrant]] = {}
     for entrant in entrants:
         found.setdefault(entrant.method, []).append(entrant)
@@ -172,11 +172,11 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     state = Checkpoint.load(folder.path)
     if len(state.tuned_us) > 1:
         raise CheckpointError(
-            f"{folder.path}: was trained for several workloads (robust.scenarios), whose scores in "
-            "one would be compared; heddle evaluate measures tables in all of them"
+            f"{folder.path}: was trained for several workloads (robust.scenarios), but a contest "
+            "compares scores on one; heddle evaluate measures tables on all of them"
         )
     if not state.tuned_us:
-        raise CheckpointError(f"{folder.path}: has no reference; make the run again")
+        raise CheckpointError(f"{folder.path}: has no reference; repeat the run")
     (tuned,) = state.tuned
     signature = workload_signature(load_engine(), workload_options(config.workload))
     encoding = (
@@ -205,7 +205,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
 def _champion(
     state: Checkpoint, encoding: Encoding, shipped: PolicyDocument
 ) -> tuple[Candidate | None, float]:
-    """A search's own champion, None if it found nothing, and what it took its fitness for."""
+    """Return a search's own champion, or None, and its fitness as measured by the search."""
     if not state.incumbents:
         return None, 0.0
     last = state.incumbents[-1]

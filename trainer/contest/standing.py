@@ -1,4 +1,4 @@
-"""What a contest comes to: the methods' figures on each workload, and which of them differ."""
+"""The results of a contest: the methods' figures on each workload, and significant differences."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from trainer.contest.statistics import (
 
 @dataclass(frozen=True)
 class Fresh:
-    """What was measured anew in a case: throughput ÷ that of `silo_tuned`.
+    """Scores of a case, measured again, relative to `silo_tuned`.
 
     Attributes:
-        tuned: the backoff of `silo_tuned` there.
+        tuned: the backoff of `silo_tuned`.
         tables: of the runs, by `Entrant.name_of`.
         baselines: by name.
-        references: what the runs' own references are worth, each measured as its search ran it.
+        references: of the runs' own references, each measured as in its search.
     """
 
     tuned: TunedBackoff
@@ -39,24 +39,24 @@ class Fresh:
 
 @dataclass(frozen=True)
 class RunStanding:
-    """One run, measured anew.
+    """A run, measured again.
 
     Attributes:
-        method: its search, with those of its settings that are swept.
+        method: its search, with its swept settings.
         seed: its seed.
-        run: its folder, in that of its sweep.
-        origin: where its champion came from; None if its search found no table that can be used.
-        score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
-        trained: the same as the search took it to be, over its short runs, told in the contest's
-            unit by what the reference that it had is worth over runs as short.
-        area: the mean over the evaluations of the incumbent, measured anew.
-        reached_after: evaluations to so much of the best known; None if it never was there.
-        at_equal_time: the incumbent, measured anew, when the quickest run of all had ended.
-        seconds: that its search took.
+        run: its folder, relative to that of its sweep.
+        origin: of its champion; None if its search found no usable table.
+        score: the champion's score, measured again; 0 without one.
+        trained: the score that the search measured in its short runs, converted to the contest's
+            unit by the score of the search's reference in runs of that length.
+        area: the mean over the evaluations of the incumbent's score, measured again.
+        reached_after: evaluations until the set share of the best known score; None if never.
+        at_equal_time: the incumbent's score, measured again, when the fastest run had ended.
+        seconds: the duration of its search.
         evaluations: charged to it.
         refused: candidates that failed the check.
-        trained_curve: (evaluations, fitness as the search took it to be) of each incumbent.
-        fresh_curve: the same, measured anew.
+        trained_curve: (evaluations, fitness as measured by the search) of each incumbent.
+        fresh_curve: the same, measured again.
     """
 
     method: str
@@ -76,70 +76,70 @@ class RunStanding:
 
     @property
     def drop(self) -> float:
-        """By how much the score is less than the search took it to be, relatively."""
+        """The relative loss of the score from the search's measurement to the new one."""
         return 1.0 - self.score / self.trained if self.trained else 0.0
 
 
 @dataclass(frozen=True)
 class MethodStanding:
-    """One method on one workload, over its independent runs."""
+    """A method on a workload, over its independent runs."""
 
     method: str
     runs: tuple[RunStanding, ...]
 
     @property
     def score(self) -> Spread:
-        """Of the champions, measured anew."""
+        """The scores of the champions, measured again."""
         return Spread.of([run.score for run in self.runs])
 
     @property
     def area(self) -> Spread:
-        """Below the curves of the incumbents, measured anew."""
+        """The areas below the curves of the incumbents, measured again."""
         return Spread.of([run.area for run in self.runs])
 
     @property
     def drop(self) -> Spread:
-        """From what the search took the champion for."""
+        """The relative losses of the champions' scores."""
         return Spread.of([run.drop for run in self.runs])
 
     @property
     def at_equal_time(self) -> float:
-        """The median when the quickest run of all had ended."""
+        """The median score when the fastest run had ended."""
         return statistics.median(run.at_equal_time for run in self.runs)
 
     @property
     def seconds(self) -> float:
-        """The median time of its searches."""
+        """The median duration of its searches."""
         return statistics.median(run.seconds for run in self.runs)
 
     @property
     def unsuccessful(self) -> int:
-        """How many runs found no table that can be used."""
+        """The number of runs without a usable table."""
         return sum(run.origin is None for run in self.runs)
 
     @property
     def reached(self) -> int:
-        """How many runs came to the share of the best known that is asked for."""
+        """The number of runs that reached the set share of the best known score."""
         return sum(run.reached_after is not None for run in self.runs)
 
     @property
     def reached_after(self) -> float | None:
-        """The median of the evaluations that took; None if half of the runs never did."""
+        """The median of the evaluations to that share; None if half of the runs never had it."""
         return _median_spent([run.reached_after for run in self.runs])
 
 
 @dataclass(frozen=True)
 class Overtaking:
-    """How soon the best method has what another one ends with.
+    """The evaluations of the best method until it has the final score of another one.
 
     Attributes:
-        method: the other.
-        score: what it ends with, measured anew: the median of its runs.
+        method: the other method.
+        score: its final score, measured again: the median of its runs.
         spent: the evaluations of its runs, the median.
-        first: evaluations until it had that much itself, for the first time: the median of its
-            runs; None if half of them never had. Where that is early, it has stood still since.
-        after: the same of the best method; None as well if the other ends with nothing.
-        runs: so many runs of the best method had that much.
+        first: evaluations until it first had that score itself: the median of its runs; None if
+            half of them never had. If early, it has not improved since.
+        after: the same for the best method; None as well if the final score is 0.
+        runs: the number of runs of the best method that reached that score.
         share: `after` ÷ `spent`.
     """
 
@@ -154,19 +154,19 @@ class Overtaking:
 
 @dataclass(frozen=True)
 class CaseStanding:
-    """One workload.
+    """The results on a workload.
 
     Attributes:
         case: its name.
         methods: best first, by the median score.
         overtakings: of every other method by the best.
-        pairs: every two methods.
-        baselines: their scores, measured anew.
-        tuned: the backoff of `silo_tuned`, which scores are relative to.
-        best_known: the best score of any table that was measured.
-        evaluations: so many all runs have; curves end there.
-        equal_seconds: that the quickest run took.
-        smallest_p: no two methods can differ by less, so few are the runs.
+        pairs: of methods.
+        baselines: their scores, measured again.
+        tuned: the backoff of `silo_tuned`, the unit of scores.
+        best_known: the best score of any measured table.
+        evaluations: the number that all runs have; curves end there.
+        equal_seconds: the duration of the fastest run.
+        smallest_p: the smallest p possible with this number of runs.
     """
 
     case: str
@@ -182,20 +182,20 @@ class CaseStanding:
 
     @property
     def evaluations_max(self) -> int:
-        """So many some runs have: beyond `evaluations`, their champions cost more than others."""
+        """The most evaluations of a run. Beyond `evaluations`, its champion has a higher cost."""
         return max(run.evaluations for method in self.methods for run in method.runs)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The whole contest.
+    """The results of a contest.
 
     Attributes:
         cases: the workloads.
-        overall: every two methods over these workloads, each seed of each counting once.
-        blocks: so many workloads and seeds there are, at most, of any two methods.
-        share: of the best known that `reached_after` asks for.
-        missing: runs of the sweep that are not finished, and not counted.
+        overall: the pairs of methods over these workloads, each seed of each counted once.
+        blocks: the maximum number of workloads and seeds that two methods share.
+        share: of the best known score, for `reached_after`.
+        missing: unfinished runs of the sweep, which are not counted.
     """
 
     cases: tuple[CaseStanding, ...]
@@ -205,7 +205,7 @@ class Standing:
     missing: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as JSON values."""
+        """Return all results as JSON values."""
         return asdict(self)
 
 
@@ -215,13 +215,13 @@ def stand(
     share: float,
     missing: int,
 ) -> Standing:
-    """Work out a contest.
+    """Compute the results of a contest.
 
     Args:
         entrants: the finished runs; at least one.
-        fresh: what was measured anew in each case.
-        share: of the best known, to which evaluations are counted.
-        missing: runs that are not finished.
+        fresh: the scores of each case, measured again.
+        share: of the best known score, for `reached_after`.
+        missing: the number of unfinished runs.
     """
     cases = [_case(name, runs, fresh[name], share) for name, runs in by_case(entrants).items()]
     blocks: dict[tuple[str, int], dict[str, float]] = {}
@@ -259,11 +259,11 @@ def _case(name: str, entrants: Sequence[Entrant], fresh: Fresh, share: float) ->
 
 
 def overtaking(best: MethodStanding, other: MethodStanding) -> Overtaking:
-    """How soon the best method has what another one ends with.
+    """Compute how soon the best method has the final score of another one.
 
     Each run counts with all of its evaluations, also beyond those that all methods have, and with
-    its champion, which may be another than its last incumbent: that is how methods of unlike
-    budgets are compared.
+    its champion, which may differ from its last incumbent. So methods with different budgets are
+    comparable.
     """
     score = other.score.median
     spent = statistics.median(run.evaluations for run in other.runs)
@@ -275,13 +275,13 @@ def overtaking(best: MethodStanding, other: MethodStanding) -> Overtaking:
         spent=spent,
         first=_median_spent([_first_with(score, run) for run in other.runs]),
         after=after,
-        runs=sum(one is not None for one in found),
+        runs=sum(evaluations is not None for evaluations in found),
         share=None if after is None else after / spent,
     )
 
 
 def _first_with(score: float, run: RunStanding) -> float | None:
-    """The evaluations after which a run first had so much; None if it never had, or of nothing."""
+    """Return the evaluations until a run first had a score; None if never, or for a score of 0."""
     if not score:
         return None
     steps = (*run.fresh_curve.steps, (float(run.evaluations), run.score))
@@ -289,8 +289,8 @@ def _first_with(score: float, run: RunStanding) -> float | None:
 
 
 def _median_spent(evaluations: Sequence[float | None]) -> float | None:
-    """The median of what runs took to come somewhere, None if they did not."""
-    median = statistics.median(math.inf if one is None else one for one in evaluations)
+    """Return the median over the runs, in which None counts as never."""
+    median = statistics.median(math.inf if count is None else count for count in evaluations)
     return None if math.isinf(median) else median
 
 
@@ -308,7 +308,7 @@ def _run(
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
     champion = entrant.champion
-    # What its search saw is in units of the constant that it found itself.
+    # The search's figures are in units of the constant backoff that it tuned itself.
     unit = fresh.references[entrant.reference]
     return RunStanding(
         method=entrant.method,

@@ -1,4 +1,4 @@
-"""Figures of a contest, over independent runs: curves, spreads, and how sure a difference is."""
+"""Statistics of a contest over independent runs: curves, spreads, and significance."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from dataclasses import dataclass
 from itertools import combinations
 
 COUNTED_OUT = 20_000
-"""So many ways to deal scores to two methods are gone through one by one."""
+"""Maximum number of permutations for an exact test."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The incumbent over what was spent: nothing before the first step, then steps.
+    """The incumbent's score over a cost, as a step function: 0 before the first step.
 
     Attributes:
-        steps: (spent, value), in order of what was spent; a step lasts until the next one.
+        steps: (cost, value), by cost; a step lasts until the next one.
     """
 
     steps: tuple[tuple[float, float], ...]
 
     def at(self, spent: float) -> float:
-        """The value after so much was spent; 0 before there was any."""
+        """Return the value at a cost; 0 before the first step."""
         return next((value for begun, value in reversed(self.steps) if begun <= spent), 0.0)
 
     def area(self, until: float) -> float:
-        """The mean value from 0 to `until`: the area below the curve, relative to its width."""
+        """Return the mean value from 0 to `until`: the area below the curve, per unit of cost."""
         within = [(begun, value) for begun, value in self.steps if begun < until]
         ends = [begun for begun, _ in within[1:]] + [until]
         area = sum((end - begun) * value for (begun, value), end in zip(within, ends, strict=False))
         return area / until
 
     def reaches(self, target: float, until: float) -> float | None:
-        """What was spent when it first had so much; None if it had not by `until`."""
+        """Return the cost at which it first had the value; None if not by `until`."""
         within = (begun for begun, value in self.steps if value >= target and begun <= until)
         return next(within, None)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What runs have in common, and how far they are apart.
+    """Median and quartiles over runs.
 
     Attributes:
         median: of the runs.
@@ -56,7 +56,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of at least one value."""
+        """Return the spread of at least one value."""
         if len(values) == 1:
             return cls(values[0], values[0], values[0])
         low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -65,16 +65,16 @@ class Spread:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two methods beside each other.
+    """A comparison of two methods.
 
     Attributes:
-        first: the one.
-        second: the other.
-        effect: ties counting half, 0.5 is no difference. Of independent runs, how likely one of
-            the first is better than one of the second (Vargha and Delaney's A); of blocks, in what
-            share of them the first is better.
-        p: how likely so great a difference is among methods that are alike.
-        corrected: the same, corrected for the number of pairs (Holm).
+        first: the first method.
+        second: the second method.
+        effect: 0.5 is no difference; ties count half. For independent runs, the probability that a
+            run of the first is better than one of the second (Vargha and Delaney's A); for blocks,
+            the share of them in which the first is better.
+        p: the probability of at least this difference between equal methods.
+        corrected: p corrected for the number of pairs (Holm).
     """
 
     first: str
@@ -85,7 +85,7 @@ class Pair:
 
 
 def compare_runs(runs: Mapping[str, Sequence[float]]) -> list[Pair]:
-    """Every two methods, by the scores of their independent runs (Mann-Whitney, two-sided).
+    """Compare all pairs of methods by their independent runs (Mann-Whitney, two-sided).
 
     Args:
         runs: the scores of each method's runs; at least one each.
@@ -96,12 +96,12 @@ def compare_runs(runs: Mapping[str, Sequence[float]]) -> list[Pair]:
 
 
 def compare_blocks(blocks: Sequence[Mapping[str, float]]) -> list[Pair]:
-    """Every two methods over all workloads (Wilcoxon's signed ranks of the scores' log ratios).
+    """Compare all pairs of methods over all workloads (Wilcoxon's signed ranks of log ratios).
 
     Args:
-        blocks: the scores of all methods, a mapping for each workload and seed, which are what
-            runs of a block share. Blocks that lack a method are left out of its pairs; one whose
-            champion failed, and scores 0, has lost.
+        blocks: the scores of all methods, one mapping per workload and seed, which the runs of a
+            block share. Blocks without a method are left out of its pairs. A method whose champion
+            failed, with score 0, has lost the block.
     """
     from scipy.stats import wilcoxon
 
@@ -122,7 +122,7 @@ def compare_blocks(blocks: Sequence[Mapping[str, float]]) -> list[Pair]:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """Probabilities corrected for their number by Holm's step-down procedure (1979), in order."""
+    """Correct probabilities for their number by Holm's step-down procedure (1979), in order."""
     order = sorted(range(len(chances)), key=lambda i: chances[i])
     corrected = [0.0] * len(chances)
     highest = 0.0
@@ -133,41 +133,41 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def smallest_p(first: int, second: int) -> float:
-    """The smallest p that so many runs of two methods can have, if not one pair is tied."""
+    """Return the smallest p possible with these numbers of runs without ties."""
     return min(1.0, 2.0 / math.comb(first + second, first))
 
 
 def smallest_p_of_blocks(blocks: int) -> float:
-    """The smallest p that Wilcoxon's test can have over so many pairs."""
+    """Return the smallest p that Wilcoxon's test can have with this number of pairs."""
     return min(1.0, 2.0 * 0.5**blocks)
 
 
-def _log_ratio(one: float, other: float) -> float:
-    """How much better the one is; beside a score of 0 any other is better than all ratios say."""
-    if one == other:
+def _log_ratio(first: float, other: float) -> float:
+    """Return the log ratio of two scores; the sign of an infinite ratio if one of them is 0."""
+    if first == other:
         return 0.0
-    if one == 0.0 or other == 0.0:
-        return math.copysign(sys.float_info.max, one - other)
-    return math.log(one / other)
+    if first == 0.0 or other == 0.0:
+        return math.copysign(sys.float_info.max, first - other)
+    return math.log(first / other)
 
 
 def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """How often a run of the first beats one of the second, and how likely that is by chance.
+    """Return Vargha and Delaney's A and the p of the Mann-Whitney test.
 
-    Exact as far as it can be counted out, ties or not: the normal distribution, which is what SciPy
-    takes as soon as two runs are equal, finds few runs more significant than they can be.
+    Exact up to `COUNTED_OUT` permutations, with or without ties: SciPy uses the normal distribution
+    as soon as two runs are equal, which overstates the significance of few runs.
     """
     from scipy.stats import mannwhitneyu, permutation_test
 
     test = mannwhitneyu(first, second)
     effect, p = float(test.statistic) / (len(first) * len(second)), float(test.pvalue)
     if min(len(first), len(second)) < 2:
-        return effect, 1.0  # nothing can be concluded from a single run
+        return effect, 1.0  # a single run allows no conclusion
     tied = len({*first, *second}) < len(first) + len(second)
     if tied and math.comb(len(first) + len(second), len(first)) <= COUNTED_OUT:
         p = permutation_test(
             (first, second),
-            lambda one, other: mannwhitneyu(one, other, method="asymptotic").statistic,
+            lambda first, other: mannwhitneyu(first, other, method="asymptotic").statistic,
             vectorized=False,
             n_resamples=COUNTED_OUT,
         ).pvalue
@@ -178,4 +178,6 @@ def _pairs(
     names: Sequence[tuple[str, str]], effects: Sequence[float], chances: Sequence[float]
 ) -> list[Pair]:
     rows = zip(names, effects, chances, holm(chances), strict=True)
-    return [Pair(one, other, effect, p, corrected) for (one, other), effect, p, corrected in rows]
+    return [
+        Pair(first, other, effect, p, corrected) for (first, other), effect, p, corrected in rows
+    ]

@@ -1,4 +1,4 @@
-"""Measuring candidates: backends (Ray, in process), the race, and its samples."""
+"""Measuring candidates: backends (Ray, in process), the race, and samples."""
 
 from __future__ import annotations
 

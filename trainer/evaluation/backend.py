@@ -1,4 +1,4 @@
-"""Where candidates are measured: one interface, with Ray or without."""
+"""Backends that measure candidates: one interface, with Ray or without."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trainer.config import BackendConfig, EvaluationConfig, TrainConfig, workloa
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """What every evaluator needs to set itself up, wherever it runs. See `envs.Evaluator`."""
+    """The arguments that every evaluator needs (`envs.Evaluator`), in any process."""
 
     workload: dict[str, str]
     cores: int | None
@@ -26,7 +26,7 @@ class MachineSpec:
 
     @classmethod
     def of(cls, config: TrainConfig) -> MachineSpec:
-        """What the settings of a training ask for."""
+        """Return the specification for a training's settings."""
         return cls(
             workload_options(config.workload),
             config.machine.cores,
@@ -37,11 +37,11 @@ class MachineSpec:
 
     @property
     def shareable(self) -> bool:
-        """Whether several evaluators can work on one machine without disturbing each other."""
+        """Whether several evaluators can run on one machine without disturbing each other."""
         return self.machine["kind"] == "virtual"
 
     def build(self) -> Evaluator:
-        """An evaluator on this machine."""
+        """Create an evaluator on this machine."""
         return Evaluator(
             self.workload,
             self.cores,
@@ -53,18 +53,18 @@ class MachineSpec:
 
 
 class BackendError(RuntimeError):
-    """Nothing can be measured any more; a run resumes from its checkpoint once the cause is gone.
+    """Nothing can be measured any more; the message gives the reason.
 
-    The message says what it is.
+    A run resumes from its checkpoint once the cause is fixed.
     """
 
 
 @dataclass(frozen=True)
 class Notices:
-    """Where a backend says what happens to it.
+    """The outputs of a backend.
 
     Attributes:
-        say: shows a line to the person.
+        say: shows a line to the user.
         log: the file for messages of its processes; None drops them.
     """
 
@@ -75,26 +75,26 @@ class Notices:
 class Backend(Protocol):
     """Measures subjects on one or more machines, each of which runs one subject at a time.
 
-    What they are measured on has one or several scenarios: workloads of one signature, each on as
-    many cores as it asks for. A worker keeps a database for every scenario.
+    A backend has one or several scenarios: workloads of one signature, each on its own number of
+    cores. A worker keeps a database for every scenario.
     """
 
     @property
     def waited_s(self) -> float:
-        """Seconds so far in which nothing could be measured, because all machines were lost."""
+        """Seconds so far in which nothing could be measured because all machines were lost."""
 
     def evaluate(
         self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
     ) -> list[list[Evaluation]]:
-        """Measure each in each scenario relative to a reference (`Evaluator.evaluate`).
+        """Measure each subject in each scenario relative to a reference (`Evaluator.evaluate`).
 
-        Never raises for a subject's sake: one that can't be measured has an error.
+        Never raises because of a subject: one that can't be measured has an error.
 
         Args:
             subjects: what to measure.
-            references: what to measure it beside, one per scenario.
-            slices: of each subject in each scenario.
-            seed: of the first slice's inputs, of all subjects and in all scenarios.
+            references: what to measure them against, one per scenario.
+            slices: per subject and scenario.
+            seed: of the first slice's inputs, for all subjects and scenarios.
 
         Returns:
             By subject, in order, one evaluation per scenario.
@@ -115,26 +115,26 @@ class Backend(Protocol):
     ) -> Iterator[tuple[int, Outcome]]:
         """Run each subject once in a scenario (`envs.RunRound`).
 
-        On real cores all runs are made on the same machine, one after the other; virtual ones are
-        shared out.
+        On real cores all runs are made on the same machine, one after the other. Runs on virtual
+        cores are distributed.
         """
 
     def run_trial(self, trial: Trial, *, patience_s: float, scenario: int = 0) -> Verdict:
-        """Record and check a run on a scenario's database, loaded already (`Evaluator.run_trial`).
+        """Record and check a run on a scenario's loaded database (`Evaluator.run_trial`).
 
         Raises:
             MeasuringError: there is not enough memory, or the worker was lost twice.
         """
 
     def close(self) -> None:
-        """Free the machines."""
+        """Release the machines."""
 
 
 def check_backend(config: BackendConfig) -> None:
-    """Refuse a backend that does not exist.
+    """Check that the settings name a backend.
 
     Raises:
-        ValueError: there is no such backend; the message lists them.
+        ValueError: the backend does not exist; the message lists all.
     """
     if config.backend not in BACKENDS:
         raise ValueError(
@@ -145,15 +145,15 @@ def check_backend(config: BackendConfig) -> None:
 def build_backend(
     config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices | None = None
 ) -> Backend:
-    """The backend that the settings name.
+    """Create the backend that the settings name.
 
     Args:
         config: the settings.
-        scenarios: what is measured on; all on virtual cores, or all on real ones.
-        notices: where it says what happens to it; None: nowhere.
+        scenarios: the scenarios; all on virtual cores, or all on real ones.
+        notices: the backend's outputs; None drops them.
 
     Raises:
-        ValueError: there is no such backend.
+        ValueError: the backend does not exist.
         BackendError: it can't be started.
     """
     check_backend(config)
@@ -161,12 +161,12 @@ def build_backend(
 
 
 def rounds_of(backend: Backend, scenarios: int) -> list[RunRound]:
-    """How to run a round in each of the scenarios."""
+    """Return the functions that run a round, one per scenario."""
     return [partial(backend.run_round, scenario=scenario) for scenario in range(scenarios)]
 
 
 def _ray_pool(config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices) -> Backend:
-    # Ray takes seconds to import: only where it is used.
+    # Ray takes seconds to import, so only where it is used.
     from trainer.evaluation.ray_pool import RayPool
 
     return RayPool(config, *scenarios, notices=notices)
@@ -182,4 +182,4 @@ BACKENDS: dict[str, Callable[..., Backend]] = {
     "ray": _ray_pool,
     "in_process": _in_process,
 }
-"""The backends, by the name that follows `evaluation.backend=`."""
+"""The backends: the names that `evaluation.backend=` accepts."""

@@ -1,9 +1,9 @@
-"""How long candidates must run on virtual cores for the short runs of a race to be worth anything.
+"""The length of a race's runs on virtual cores that is needed to rank candidates.
 
-A run begins with every core at the start of its backoff. Where transactions are often aborted, the
-times to wait then grow for milliseconds, and for so long a table whose waits grow looks worse than
-one that begins with long ones. How long that takes depends on the workload: so it is measured, on
-tables that are known beforehand.
+A run starts with every core at the start of its backoff. If transactions often abort, the backoff
+then grows for milliseconds. During that time a table with a growing backoff seems worse than one
+that starts with a long one. The duration depends on the workload, so it is measured, on tables
+known in advance.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from envs import MeasuringError, RunRound, Subject
 
 GOOD = 0.5
-"""A table with less of the best one's fitness, whether in short or in long runs, is not looked at:
-how bad it is matters to nobody."""
+"""A table below this share of the best fitness, in short or in long runs, is ignored: its exact
+fitness does not matter."""
 
 
 @dataclass(frozen=True)
 class Horizon:
-    """What was found.
+    """The result of `find_horizon`.
 
     Attributes:
-        slices: the slices that a rung needs for each that the settings give it.
+        slices: the factor on the slices of a rung's setting.
         error: the relative error of a table's fitness in a rung of that length.
-        shortest_error: the same in a rung as the settings give it.
+        shortest_error: the same for a rung of the set length.
     """
 
     slices: int
@@ -35,7 +35,7 @@ class Horizon:
 
 
 def lengths(slice_seconds: float, longest_seconds: float) -> list[int]:
-    """The lengths that are tried, in slices: doubled as long as that is less than the longest."""
+    """Return the lengths to try, in slices: doubled up to the longest."""
     tried = [1]
     while 2 * tried[-1] * slice_seconds < longest_seconds:
         tried.append(2 * tried[-1])
@@ -53,20 +53,20 @@ def find_horizon(
     seed: int,
     on_run: Callable[[], None] = lambda: None,
 ) -> Horizon:
-    """The shortest runs that tell the subjects apart as a long run does.
+    """Find the shortest runs that rank the subjects as a long run does.
 
     Args:
         run_round: measures, on virtual cores.
-        subjects: tables that differ; at least two that can run, or there is nothing to tell.
+        subjects: tables that differ; at least two must be able to run.
         slice_seconds: length of a slice.
         warmup: unmeasured seconds before a run.
         longest_seconds: of the long run.
-        within: by how much, relatively, a fitness relative to the others' may be mistaken.
+        within: the allowed relative error of a ratio of fitnesses.
         seed: of the inputs.
         on_run: called after every run.
 
     Returns:
-        The first length of `lengths` that is good enough, or the last of them.
+        The first length of `lengths` within that error, or the last of them.
     """
 
     def fitness_in(seconds: float) -> dict[int, float]:
@@ -88,11 +88,11 @@ def find_horizon(
 
 
 def mistake(short: dict[int, float], long: dict[int, float]) -> float:
-    """By how much short runs mistake how good the subjects are beside each other.
+    """Return the error of short runs, relative to long ones.
 
     Args:
-        short: their fitness in short runs, by number, of those that can run.
-        long: likewise in long ones.
+        short: fitness in short runs, by number, of the subjects that can run.
+        long: fitness in long runs, by number.
 
     Returns:
         The largest relative error of a ratio of two of them; 0 if there are no two.
@@ -101,7 +101,7 @@ def mistake(short: dict[int, float], long: dict[int, float]) -> float:
     if not both:
         return 0.0
     best_short, best_long = (max(reached[i] for i in both) for reached in (short, long))
-    # A table that only seems to be good counts as well as one that only seems to be bad.
+    # A table that seems better than it is counts as much as one that seems worse.
     good = [i for i in both if short[i] >= GOOD * best_short or long[i] >= GOOD * best_long]
     errors = [math.log(short[i] / long[i]) for i in good]
     return math.expm1(max(errors) - min(errors))

@@ -1,4 +1,4 @@
-"""Measuring in the trainer's own process, without Ray: tests, tiny runs, debugging."""
+"""A backend in the trainer's own process, without Ray: tests, tiny runs, debugging."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trainer.evaluation.backend import MachineSpec, Notices
 
 
 class InProcess:
-    """One evaluator per scenario, here. See `Backend`."""
+    """One evaluator per scenario, in this process. See `Backend`."""
 
     def __init__(
         self, config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices | None = None
     ) -> None:
-        self.waited_s = 0.0  # for ever: this process is not lost to itself
+        self.waited_s = 0.0  # always: this process can't be lost
         self._config = config
         self._evaluators = [spec.build() for spec in scenarios]
 
@@ -39,7 +39,7 @@ class InProcess:
         slices: int,
         seed: int,
     ) -> list[Evaluation]:
-        """`evaluate` in one scenario."""
+        """Measure as `evaluate`, in one scenario."""
         return self._evaluators[scenario].evaluate(
             subjects,
             reference,
@@ -60,7 +60,7 @@ class InProcess:
         check: bool,
         scenario: int,
     ) -> Outcome:
-        """A round of one subject in one scenario."""
+        """Run one subject in one scenario."""
         ((_, found),) = self.run_round(
             [subject], seconds, warmup=warmup, seed=seed, check=check, scenario=scenario
         )

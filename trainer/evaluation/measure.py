@@ -1,4 +1,4 @@
-"""Sweeps and comparisons with their progress shown."""
+"""Sweeps and comparisons that show their progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trainer.progress import Display
 
 
 class Counter:
-    """Counts slices and shows how many are done."""
+    """Counts slices and shows the progress."""
 
     def __init__(self, display: Display, phase: str, total: int) -> None:
         self._display = display
@@ -31,7 +31,7 @@ class Counter:
         display.begin(phase, total)
 
     def step(self, words: str = "") -> None:
-        """One more is done."""
+        """Count one more slice."""
         self._done += 1
         self._display.update(self._done, words)
 
@@ -39,14 +39,14 @@ class Counter:
 def tune_silo(
     run_round: RunRound, tuning: TuningConfig, seed: int, display: Display, where: str = ""
 ) -> TunedBackoff:
-    """The backoff under which Silo is fastest here (`silo_tuned`).
+    """Find the backoff with which Silo is fastest on this machine (`silo_tuned`).
 
     Args:
         run_round: measures.
-        tuning: how much.
+        tuning: the amount of measuring.
         seed: of the inputs and of the order.
-        display: shows.
-        where: what is said of it begins with this.
+        display: shows the progress.
+        where: a prefix for the messages.
     """
     plan = SweepPlan(
         seconds=tuning.slice_seconds,
@@ -56,7 +56,7 @@ def tune_silo(
         final_rounds=tuning.final_rounds,
         final_slices=tuning.final_slices,
     )
-    counter = Counter(display, f"{where}sweep the backoff of {TUNED}", plan.runs)
+    counter = Counter(display, f"{where}tune the backoff of {TUNED}", plan.runs)
     sweep = sweep_backoff(run_round, plan, seed, counter.step)
     display.say(f"{where}{TUNED}: {sweep.words}")
     return sweep.best
@@ -71,9 +71,9 @@ def find_rung_stretch(
     display: Display,
     where: str = "",
 ) -> int:
-    """Return how many slices a rung needs for each that the settings give it (`find_horizon`).
+    """Return the factor on the slices of a rung's setting (`find_horizon`).
 
-    What is said of it begins with `where`.
+    `where` is a prefix for the messages.
     """
     if evaluation.settled is None:
         return 1
@@ -113,7 +113,7 @@ def compare_shown(
     phase: str = "compare",
     enough: Callable[[Comparison], bool] = lambda comparison: True,
 ) -> Comparison:
-    """Compare subjects, as `compare` does, under a name for what is shown."""
+    """Compare subjects, as `compare` does, and show the progress under the name `phase`."""
     counter = Counter(display, phase, len(subjects) * plan.repeats)
 
     def on_slice(subject: Subject, result: Result) -> None:
@@ -139,20 +139,20 @@ def compare_until(
     sure: VerdictConfig,
     phase: str = "compare",
 ) -> Comparison:
-    """Compare subjects until that is decided, or what may be spent on it is.
+    """Compare subjects until the comparison is decided or its budget is spent.
 
     Args:
         run_round: measures.
         subjects: what to compare.
-        plan: the fewest repeats, and the most.
+        plan: the minimum and maximum of repeats.
         seed: of the inputs and of the order.
-        display: shows.
+        display: shows the progress.
         decided: whether further repeats would change nothing.
-        sure: how long this may take.
-        phase: a name for what is shown.
+        sure: the budget.
+        phase: the name for the progress.
 
     Raises:
-        MeasuringError: a policy can't run, not even once.
+        MeasuringError: a policy can't run at all.
     """
     begun = time.monotonic()
 
@@ -163,7 +163,7 @@ def compare_until(
         spent = (time.monotonic() - begun) * (1 + further / _made(comparison))
         too_long = sure.seconds is not None and spent > sure.seconds
         why = f" would end after verdict.seconds={sure.seconds:g}" if too_long else ""
-        display.say(f"{phase}: not decided yet; {further} further repeats{why}")
+        display.say(f"{phase}: not decided yet; {further} more repeats{why}")
         return too_long
 
     return compare_shown(run_round, subjects, plan, seed, display, phase, enough)
@@ -174,6 +174,6 @@ def _made(comparison: Comparison) -> int:
 
 
 def _further(comparison: Comparison, plan: ComparisonPlan) -> int:
-    """How many repeats are made until it is asked again whether there are enough."""
+    """Return the number of repeats before the next check."""
     made = _made(comparison)
     return next((count for count in plan.analyses if count > made), made) - made

@@ -1,11 +1,11 @@
-"""What a table that is trained for several workloads is worth: its scores in them as one number.
+"""Objectives: a table's scores in several scenarios combined into one fitness.
 
-A score is throughput relative to the reference of its own scenario, so a warehouse more, which
-doubles everybody's throughput, is no merit. Of such ratios the geometric mean is the one to take
-(Fleming and Wallace, *How not to lie with statistics*, CACM 29(3), 1986): a table that is faster by
-a tenth somewhere and slower by as much elsewhere has gained nothing, and which of two tables is the
-better does not depend on what they were measured beside. The arithmetic mean has neither property;
-it would follow the scenario in which the reference is weakest.
+A score is throughput relative to the reference of its own scenario, so one more warehouse, which
+doubles the throughput of all tables, does not count. For such ratios the geometric mean is
+appropriate (Fleming and Wallace, *How not to lie with statistics*, CACM 29(3), 1986). A table that
+is faster by a factor in one scenario and slower by it in another has gained nothing, and the order
+of two tables does not depend on the reference. The arithmetic mean has neither property: the
+scenario with the weakest reference would dominate.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Objective:
-    """How scores become a fitness.
+    """A function from scores to a fitness.
 
     Attributes:
-        words: what it is, for people.
-        fitness: of the scores, one per scenario; of a single one itself, to the bit. 0 if one is.
-        slopes: by how much the fitness moves with each score (its partial derivatives).
-        needs_unit: whether the order of tables depends on what their scores are relative to.
+        words: its name for display.
+        fitness: of the scores, one per scenario; a single score unchanged. 0 if a score is 0.
+        slopes: the partial derivatives of the fitness with respect to the scores.
+        needs_unit: whether the order of tables depends on the reference of the scores.
     """
 
     words: str
@@ -32,7 +32,7 @@ class Objective:
     needs_unit: bool
 
     def error(self, scores: Sequence[float], errors: Sequence[float]) -> float:
-        """Standard error of the fitness, to first order, of independent errors of the scores."""
+        """Return the standard error of the fitness, to first order, for independent errors."""
         slopes = self.slopes(scores)
         return math.hypot(*(s * e for s, e in zip(slopes, errors, strict=True)))
 
@@ -43,7 +43,7 @@ def _geometric_mean(scores: Sequence[float]) -> float:
 
 def _slopes_of_mean(scores: Sequence[float]) -> list[float]:
     mean = _geometric_mean(scores)
-    if mean == 0.0:  # no slope says anything here: all alike, as where all scores are equal
+    if mean == 0.0:  # the derivatives are undefined here; take those of equal scores
         return [1.0 / len(scores)] * len(scores)
     return [mean / (len(scores) * score) for score in scores]
 
@@ -57,14 +57,14 @@ OBJECTIVES = {
     "mean": Objective("geometric mean", _geometric_mean, _slopes_of_mean, needs_unit=False),
     "worst": Objective("worst case", min, _slopes_of_least, needs_unit=True),
 }
-"""By the name that follows `robust.objective=`."""
+"""The objectives: the names that `robust.objective=` accepts."""
 
 
 def check_objective(name: str) -> None:
-    """Refuse an objective that does not exist.
+    """Check that an objective exists.
 
     Raises:
-        ValueError: there is none of this name; the message lists them.
+        ValueError: it does not; the message lists all.
     """
     if name not in OBJECTIVES:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Ending without interruption: signals that arrive while processes are being stopped."""
+"""Stopping without interruption: signals that arrive while processes are being stopped."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def ignore_signals() -> None:
-    """Ignore further requests to end, for the rest of the process."""
+    """Ignore further requests to stop, for the rest of the process."""
     if threading.current_thread() is threading.main_thread():
-        for one in ENDING:
-            signal.signal(one, signal.SIG_IGN)
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def signals_ignored() -> Iterator[None]:
-    """Ignore further requests to end inside the block: it takes moments and must be complete."""
+    """Ignore further requests to stop inside the block, which is short and must complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {one: signal.getsignal(one) for one in ENDING}
+    before = {number: signal.getsignal(number) for number in ENDING}
     ignore_signals()
     try:
         yield
     finally:
-        for one, handler in before.items():
-            # None: a handler that was not set from Python, which can't be set from here.
-            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+        for number, handler in before.items():
+            # None: a handler that was not installed from Python and can't be restored from it.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -13,17 +13,17 @@ from trainer.evaluation.samples import Samples
 from trainer.search.base import Candidate
 
 SLICES_MAX = 96
-"""A candidate with so many slices is known well enough; survivors are not measured for ever."""
+"""The number of slices after which a candidate is not measured again."""
 
 RUNG_MAX = 1000
-"""Slices of one rung at most."""
+"""Maximum number of slices of one rung."""
 
 
 def check_race(config: EvaluationConfig) -> None:
-    """Refuse settings that make no race.
+    """Check the settings of a race.
 
     Raises:
-        ValueError: one is wrong; the message names it.
+        ValueError: a setting is wrong; the message names it.
     """
     if not config.rungs or min(config.rungs) < 1 or max(config.rungs) > RUNG_MAX:
         raise ValueError(
@@ -37,18 +37,18 @@ def check_race(config: EvaluationConfig) -> None:
 
 
 class Race:
-    """Successive halving over one generation, all samples kept.
+    """Successive halving over one generation, with all samples kept.
 
-    Each rung gives every candidate still in the race some slices (`Evaluator.evaluate`), in each
-    scenario as many; those that are worse over all scenarios then leave it.
+    Each rung gives every remaining candidate the same number of slices in each scenario
+    (`Evaluator.evaluate`). The worst over all scenarios then leave the race.
 
     Args:
         backend: measures.
         encoding: turns candidates into tables.
-        config: rungs and the share that reaches the next.
+        config: the rungs, and the share of candidates that reaches the next.
 
     Attributes:
-        stretch: a rung has so many slices for each that the settings give it (`find_horizon`).
+        stretch: the factor on the slices of a rung's setting (`find_horizon`).
     """
 
     def __init__(self, backend: Backend, encoding: Encoding, config: EvaluationConfig) -> None:
@@ -66,19 +66,21 @@ class Race:
         seed: int,
         on_rung: Callable[[int], None] = lambda slices: None,
     ) -> None:
-        """Race the candidates; `samples` then holds the results.
+        """Race the candidates and add the results to `samples`.
 
         Args:
             candidates: all different.
-            references: what they are measured beside, one per scenario.
-            samples: of earlier races; those of this one are added.
+            references: what to measure them against, one per scenario.
+            samples: of earlier races; those of this race are added.
             seed: of the first rung's inputs.
-            on_rung: called after each rung with the slices it took, in all scenarios.
+            on_rung: called after each rung with its slices in all scenarios.
         """
         racing = list(candidates)
         for slices in (rung * self.stretch for rung in self._rungs):
-            racing = [one for one in racing if samples.failure(one) is None]
-            measuring = [one for one in racing if samples.slices(one) < SLICES_MAX]
+            racing = [candidate for candidate in racing if samples.failure(candidate) is None]
+            measuring = [
+                candidate for candidate in racing if samples.slices(candidate) < SLICES_MAX
+            ]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
             for candidate, evaluations in zip(measuring, found, strict=True):
@@ -90,11 +92,11 @@ class Race:
             racing = [racing[i] for i in order[: math.ceil(len(racing) * self._keep)]]
 
     def subject(self, candidate: Candidate) -> Subject:
-        """The candidate as the engine runs it."""
+        """Return the candidate as the engine runs it."""
         return table_subject(candidate, self._encoding)
 
 
 def table_subject(candidate: Candidate, encoding: Encoding) -> Subject:
-    """A candidate as the engine runs it, named by its key."""
+    """Return a candidate as the engine runs it, named by its key."""
     document = encoding.decode(candidate.vector, candidate.key)
     return of_policy(candidate.key, to_json(document))

@@ -1,4 +1,4 @@
-"""What Ray writes: messages of its nodes and output of the workers, kept in a file of the run."""
+"""Ray's output: messages of its nodes and output of the workers, stored in a file of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 STDERR = 2
 
 AUTOSCALER = "autoscaler"
-"""The source of a status every few seconds, which Ray prints nowhere either, but for its events."""
+"""The source of a periodic status, of which Ray prints only the events."""
 
 EVENT = ":event_summary:"
 """Marks an event of the autoscaler."""
@@ -25,8 +25,8 @@ EVENT = ":event_summary:"
 class RayLog(logging.Handler):
     """Appends what Ray would print to a file; without a file it is dropped.
 
-    A process has one, as it has one connection to Ray. Runs of a sweep name their file in turn. A
-    full disk or a removed folder loses messages, never the run.
+    A process has one log, as it has one connection to Ray. Runs of a sweep set its file in turn. If
+    the disk is full or the folder was removed, messages are lost, but the run continues.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class RayLog(logging.Handler):
         self._writing = threading.Lock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message of Ray's Python code."""
+        """Write a message of Ray's Python code."""
         self.write(record.getMessage(), source=record.name)
 
     def write_batch(self, batch: Mapping[str, Any], ignore_prefix: bool = False) -> None:
-        """Keep lines of another process, in the place of Ray's function that prints them.
+        """Write lines of another process, in place of Ray's function that prints them.
 
         Args:
             batch: the lines, the process and its address, as Ray passes them.
@@ -52,7 +52,7 @@ class RayLog(logging.Handler):
         self.write("\n".join(lines), source=f"{batch.get('pid')}{where}")
 
     def write(self, text: str, source: str = "heddle") -> None:
-        """Keep a text of one or more lines, each with the time (UTC) and its source."""
+        """Write one or more lines, each with the time (UTC) and the source."""
         if self.path is None or not text:
             return
         time = datetime.now(UTC).isoformat(timespec="seconds")
@@ -66,7 +66,7 @@ class RayLog(logging.Handler):
 
     @property
     def words(self) -> str:
-        """Where to read more, at the end of an error message; empty if nothing was written."""
+        """The log's location, for the end of an error message; empty if nothing was written."""
         if self.path is None or not self.path.exists():
             return ""
         return f"\nRay's messages: {self.path}"
@@ -74,20 +74,20 @@ class RayLog(logging.Handler):
 
 @contextlib.contextmanager
 def native_errors_logged() -> Iterator[list[str]]:
-    """Keep in the log what native code writes to standard error inside the block.
+    """Write to the log what native code writes to standard error inside the block.
 
-    Ray's clients in C++ write there while they connect, past Python. The command's own messages
-    have another descriptor (`traces.terminal`), and are still shown.
+    Ray's C++ clients write there, past Python, while they connect. The command's own messages use
+    another descriptor (`traces.terminal`) and are still shown.
 
     Yields:
-        A list that has the text after the block; it stays empty where there is no standard error.
+        A list that has the text after the block; it stays empty without a standard error.
     """
     written: list[str] = []
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(tempfile.TemporaryFile())
             shown = os.dup(STDERR)
-        except OSError:  # it is closed, or there is no room: nothing is lost that could be shown
+        except OSError:  # it is closed, or the disk is full: the output could not be shown anyway
             yield written
             return
         stack.callback(os.close, shown)
@@ -106,13 +106,13 @@ LOG = RayLog()
 
 
 def take_output(ray: ModuleType) -> bool:
-    """Have Ray's messages written to the log instead of the terminal, before `ray.init`.
+    """Redirect Ray's messages from the terminal to the log, before `ray.init`.
 
-    Ray has no public way to redirect them. `log_to_driver=False` leaves out the output of workers
-    only: the dumps of a raylet that died are printed by a function that is replaced here.
+    Ray has no public way to redirect them. `log_to_driver=False` drops only the output of workers.
+    A function replaced here prints the dumps of a dead raylet.
 
     Returns:
-        Whether the function is there, so that output of the workers can be asked for as well.
+        Whether that function exists, so that output of the workers can be enabled as well.
     """
     of_ray = logging.getLogger("ray")
     of_ray.handlers[:] = [LOG]

@@ -1,4 +1,4 @@
-"""Whether the machines of a cluster measure the same."""
+"""Checks that the machines of a cluster give comparable measurements."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from trainer.evaluation.ray_runtime import RayError
 from trainer.evaluation.ray_worker import Identity
 
 DIGITS = 12
-"""Characters of a digest that distinguish two builds."""
+"""The number of digest characters shown for a build."""
 
 
 def compare_machines(
     own: Identity, workers: Sequence[Identity], scenarios: Sequence[MachineSpec]
 ) -> str | None:
-    """What must be known of machines that are unlike; None if there is nothing.
+    """Return a warning about different machines; None if they are alike.
 
     Args:
-        own: of the process that searches.
-        workers: of those that measure.
-        scenarios: what they measure.
+        own: the machine of the search.
+        workers: the machines that measure.
+        scenarios: the scenarios they measure.
 
     Raises:
-        RayError: results of them can't be compared; the message names the machines.
+        RayError: their results are not comparable; the message names the machines.
     """
-    versions = {one.host: one.version for one in workers if one.version != own.version}
+    versions = {worker.host: worker.version for worker in workers if worker.version != own.version}
     if versions:
         raise RayError(
             f"machines have other versions of Heddle than this one, {own.version}: "
-            f"{_listed(versions)}; install the same on each"
+            f"{_listed(versions)}; install the same version on each"
         )
-    cores = {one.host: str(one.cores) for one in workers}
+    cores = {worker.host: str(worker.cores) for worker in workers}
     real = any(spec.cores is None and not spec.shareable for spec in scenarios)
     if real and len(set(cores.values())) > 1:
         raise RayError(
             f"machines have different numbers of cores: {_listed(cores)}; set machine.cores to a "
             "number that each of them has"
         )
-    builds = {one.host: one.build[:DIGITS] for one in workers if one.build != own.build}
+    builds = {worker.host: worker.build[:DIGITS] for worker in workers if worker.build != own.build}
     if builds:
         return (
             f"machines have another build of the engine than this one, {own.build[:DIGITS]}: "
-            f"{_listed(builds)}. Install the same wheel on each: another compiler makes other "
-            "throughput"
+            f"{_listed(builds)}. Install the same wheel on each: throughput depends on the "
+            "compiler"
         )
     return None
 

@@ -1,4 +1,4 @@
-"""Measuring on Ray: an actor a machine, which holds all of it, or an actor a core."""
+"""A backend on Ray: one actor per machine, which holds all of it, or one per core."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from trainer.evaluation.ray_worker import Identity, RayWorker, own_identity
 from trainer.evaluation.ray_workers import Call, Lost, Workers
 
 ROUND_ATTEMPTS = 3
-"""A round on real cores is begun again so often when its machine is lost."""
+"""How often a round on real cores is started if its machine is lost."""
 
 
 PRIVATE_START_SECONDS = 600.0
-"""How long the first worker may take where no other run can hold the machine: it is only slow."""
+"""Time-out for the first worker if no other run can hold the machine: it is only slow."""
 
 
 @dataclass(frozen=True)
 class _Share:
-    """What an actor is asked for at once: these subjects, by position, in a scenario."""
+    """The subjects, by position, and the scenario that an actor gets at once."""
 
     subjects: range
     scenario: int
@@ -43,16 +43,16 @@ class _Share:
 class RayPool:
     """Actors on the machines of a cluster, each an evaluator of every scenario. See `Backend`.
 
-    Real cores can't be shared: an actor holds its whole machine, and gets one batch of the
-    candidates, in one scenario after the other. Virtual ones can: there is an actor for every core
-    of the cluster, and candidates go one by one, in one scenario at a time, to a free actor.
+    Real cores can't be shared: an actor holds its whole machine and gets one batch of the
+    candidates, in one scenario after the other. Virtual ones can: every core of the cluster has an
+    actor, and a free actor gets one candidate in one scenario at a time.
 
-    When a worker is lost, its candidates are measured again one by one on another worker; one that
-    loses that worker too has failed. When a machine is lost, its candidates are measured again on
-    the others, and nothing is held against them.
+    If a worker is lost, its candidates are measured again one by one on another worker; a candidate
+    that loses this one too has failed. If a machine is lost, its candidates are measured again on
+    the others, without counting as failures.
 
     Raises:
-        RayError: Ray can't be used, no machine of the cluster is free, or they are too unlike.
+        RayError: Ray can't be used, no machine of the cluster is free, or they are too different.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RayPool:
 
     @property
     def workers(self) -> int:
-        """How many can measure now."""
+        """The number of workers that can measure now."""
         return len(self._workers)
 
     @property
@@ -155,10 +155,10 @@ class RayPool:
             yield index, MeasuringError(_words(subjects[index], found)) if lost else found
 
     def _compare(self, workers: Sequence[Identity]) -> None:
-        """Refuse machines that are too unlike, and tell of those that are unlike, once.
+        """Check the machines; warn once about differences.
 
         Raises:
-            RayError: results of them can't be compared.
+            RayError: their results are not comparable.
         """
         notice = compare_machines(self._own, workers, self._scenarios)
         if notice is not None and notice != self._said:
@@ -166,15 +166,15 @@ class RayPool:
             self._say(notice)
 
     def _run_on_one(self, calls: Sequence[Call], *, attempts: int) -> Iterator[tuple[int, Any]]:
-        """All on one machine, one after the other: what is compared is measured on the same one.
+        """Run all on one machine, one after the other: what is compared is measured on the same.
 
-        Where there are several, a round whose machine is lost is begun again on another.
+        If there are several machines, a round whose machine is lost is repeated on another one.
         """
         for attempt in range(1, ROUND_ATTEMPTS + 1):
             first = self._workers.first
             machine = self._workers.machine_of(first)
             ended = self._workers.run(calls, attempts=attempts, only=first)
-            if len({one.node for one in self._workers.identities}) == 1:
+            if len({identity.node for identity in self._workers.identities}) == 1:
                 yield from ended
                 return
             found = list(ended)
@@ -193,7 +193,7 @@ class RayPool:
         return verdict
 
     def _shares(self, count: int, scenarios: int) -> list[_Share]:
-        """Which subjects go to an actor together."""
+        """Return the subjects that go to an actor together."""
         actors = max(1, len(self._workers))
         parts = (
             [range(i, i + 1) for i in range(count)]
@@ -205,7 +205,7 @@ class RayPool:
         ]
 
     def close(self) -> None:
-        """See `Backend`. Ray itself runs on until the process ends, for the next pool."""
+        """See `Backend`. Ray itself keeps running until the process ends, for the next pool."""
         with signals_ignored():
             self._workers.close()
 

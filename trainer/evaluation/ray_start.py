@@ -1,4 +1,4 @@
-"""Starting Ray within a deadline, and so that an interrupt finds no half of it."""
+"""Starting Ray with a time-out, so that an interrupt leaves no half-started Ray."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from types import ModuleType
 from typing import Any
 
 START_SECONDS = 60.0
-"""How long Ray may take to start where a core is free for it."""
+"""Time-out for Ray's start if a core is free for it."""
 
 CANCEL_SECONDS = 20.0
-"""How long an interrupt waits for a start that is under way, to end what it has started."""
+"""How long an interrupt waits for a start in progress, to stop what was started."""
 
 
 class LateError(RuntimeError):
-    """Ray has not started in time."""
+    """Ray has not started within the time-out."""
 
 
 def init_within(ray: ModuleType, **arguments: Any) -> None:
-    """Call `ray.init` in a thread of its own.
+    """Call `ray.init` in its own thread.
 
-    There it can be given up, and it installs no signal handlers: Ray's own prints a stack where a
-    process is asked to end.
+    There it can be abandoned, and it installs no signal handlers: Ray's own prints a stack when a
+    process is asked to stop.
 
     Args:
         ray: the module.
@@ -30,8 +30,8 @@ def init_within(ray: ModuleType, **arguments: Any) -> None:
 
     Raises:
         LateError: it takes longer than `START_SECONDS`, times the processes that wait for a core.
-        KeyboardInterrupt: Ctrl-C; what was started is ended.
-        Exception: any, as `ray.init` raises them.
+        KeyboardInterrupt: Ctrl-C; what was started is stopped.
+        Exception: any error of `ray.init`.
     """
     failures: list[BaseException] = []
     started = threading.Event()
@@ -42,7 +42,7 @@ def init_within(ray: ModuleType, **arguments: Any) -> None:
         except BaseException as error:
             failures.append(error)
         started.set()
-        # Ray's processes are to end with the thread that started them (PR_SET_PDEATHSIG).
+        # Ray's processes must stop with the thread that started them (PR_SET_PDEATHSIG).
         threading.Event().wait()
 
     thread = threading.Thread(target=start, name="ray-start", daemon=True)
@@ -56,8 +56,8 @@ def init_within(ray: ModuleType, **arguments: Any) -> None:
         raise
     if not in_time:
         raise LateError(
-            f"it has not started within {seconds:.0f} s: Ray's processes may not reach one "
-            "another; check that the loopback interface is up (ip link show lo)"
+            f"it has not started within {seconds:.0f} s: Ray's processes may not reach each other; "
+            "check that the loopback interface is up (ip link show lo)"
         )
     if failures:
         raise failures[0]

@@ -1,4 +1,4 @@
-"""What runs in the processes that Ray starts: an evaluator of every workload, and who it is."""
+"""The code of Ray's worker processes: an evaluator of every scenario, and its identity."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trainer.run_version import heddle_version
 
 @dataclass(frozen=True)
 class Identity:
-    """Where a worker runs, and what it measures with.
+    """The machine of a worker, and the software it measures with.
 
     Attributes:
         node: Ray's id of the machine.
         host: the machine's name.
-        cores: that its processes may use.
+        cores: the number of cores available to its processes.
         version: of Heddle.
         build: of the engine (`engine_build`).
     """
@@ -33,7 +33,7 @@ class Identity:
 
 
 def own_identity(node: str, engine_module: str) -> Identity:
-    """The identity of this process."""
+    """Return the identity of this process."""
     cores = len(os.sched_getaffinity(0))
     build = engine_build(engine_module)
     return Identity(node, socket.gethostname(), cores, heddle_version(), build)
@@ -42,7 +42,7 @@ def own_identity(node: str, engine_module: str) -> Identity:
 class RayWorker:
     """An `InProcess` backend whose constructor does not fail: Ray reports such a failure badly.
 
-    `identity` raises what the constructor caught, as it was.
+    `identity` raises the exception of the constructor unchanged.
     """
 
     def __init__(self, config: EvaluationConfig, *scenarios: MachineSpec) -> None:
@@ -55,11 +55,11 @@ class RayWorker:
             self._error = error
 
     def identity(self) -> Identity:
-        """Who this is, once it can measure.
+        """Return the worker's identity once it can measure.
 
         Raises:
             ImportError: the engine is not built on its machine.
-            ValueError: the engine there does not know a workload, a machine or an option.
+            ValueError: its engine does not have a workload, a machine or an option.
         """
         import ray
 

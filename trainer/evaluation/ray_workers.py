@@ -1,4 +1,4 @@
-"""The actors of a pool: started, given calls, and replaced in the background when they are lost."""
+"""The actors of a pool: starting them, calling them, and replacing lost ones in the background."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from trainer.evaluation.ray_runtime import RayError
 from trainer.evaluation.ray_worker import Identity
 
 START_SECONDS = 120.0
-"""How long a machine may take to give an actor; a busy cluster has none to give for longer."""
+"""Time-out for a machine to start an actor; a busy cluster needs longer."""
 
 LATE_SECONDS = 30.0
-"""How long the first actor waits for the others; those that come later join the work."""
+"""How long the first actor waits for the others; later ones join the work."""
 
 POLL_SECONDS = 0.5
-"""Between two looks at machines while no call ends."""
+"""Interval between two checks of the machines while no call ends."""
 
 STARTS = 3
-"""An actor that was lost so often in a row before it was ready is not started again."""
+"""Consecutive losses of an actor before it was ready after which it is not restarted."""
 
 NODE_LOSSES = 10
-"""A call whose machine was lost so often is given up: it may be what brings them down."""
+"""Losses of its machine after which a call is abandoned: it may be their cause."""
 
 MACHINES_LOST = f"its machine was lost {NODE_LOSSES} times"
 
 MEMORY_WORDS = ("out of memory", "running low on memory", "outofmemory")
-"""How Ray's messages say that its memory monitor ended a process."""
+"""Phrases in Ray's messages for a process that its memory monitor terminated."""
 
 Call = Callable[[Any], Any]
-"""Something asked of an actor; its value is a future."""
+"""A call of an actor; it returns a future."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What a call gives that ended its worker as often as it may.
+    """The result of a call that lost its worker as often as allowed.
 
     Attributes:
         reason: in words, to follow the name of what was measured.
@@ -58,7 +58,7 @@ class _Worker:
 
 @dataclass(frozen=True)
 class _Under:
-    """A call under way: its worker, whose it is, and which."""
+    """A call in progress: its worker, its loop, and its position there."""
 
     worker: int
     job: object
@@ -67,7 +67,7 @@ class _Under:
 
 @dataclass(frozen=True)
 class _Loss:
-    """Why a call has no value. A machine that was lost is no fault of the call."""
+    """Why a call has no value. A lost machine does not count against the call."""
 
     reason: str
     machine: bool = False
@@ -76,19 +76,19 @@ class _Loss:
 class Workers:
     """Actors, each of which works on one call at a time.
 
-    Actors start, and are replaced, without anybody waiting for them while others work. An actor
-    whose machine is gone stays asked for: it starts when the cluster has room again.
+    Actors are started and replaced in the background while others work. An actor whose machine is
+    gone stays requested: it starts when the cluster has capacity again.
 
     Args:
         ray: the module, connected.
         new_actor: starts an actor.
-        count: how many are wanted.
-        tell: shows a message to the person.
-        check: called with all that are ready whenever one becomes ready; raises what is against it.
-        start_seconds: how long the first may take, and how long to wait when none is left.
+        count: the number of actors.
+        tell: shows a message to the user.
+        check: called with all ready actors whenever one becomes ready; raises an objection.
+        start_seconds: time-out for the first actor, and for a new one when none is left.
 
     Attributes:
-        waited_s: seconds in which no worker was left, because machines were lost.
+        waited_s: seconds without any worker because machines were lost.
     """
 
     def __init__(
@@ -121,51 +121,52 @@ class Workers:
         deadline = time.monotonic() + LATE_SECONDS
         while self._starting and (left := deadline - time.monotonic()) > 0:
             self._look(min(left, POLL_SECONDS))
-        self._nodes.lost(self._hosts)  # so that it knows them while they are there
+        self._nodes.lost(self._hosts)  # record the machines while they exist
         self._opened = True
 
     def __len__(self) -> int:
-        """How many can work now."""
+        """The number of workers that can work now."""
         return len(self._ready)
 
     @property
     def identities(self) -> list[Identity]:
-        """Of those that can work now."""
-        return [one.identity for one in self._ready.values()]
+        """The identities of the workers that can work now."""
+        return [worker.identity for worker in self._ready.values()]
 
     @property
     def _hosts(self) -> dict[str, str]:
-        """The names of the machines that workers are on, by Ray's ids."""
-        return {one.identity.node: one.identity.host for one in self._ready.values()}
+        """The names of the machines with workers, by Ray's ids."""
+        return {worker.identity.node: worker.identity.host for worker in self._ready.values()}
 
     def machine_of(self, number: int) -> str:
-        """Ray's id of the machine of a worker; empty if it is gone."""
+        """Return Ray's id of a worker's machine; empty if it is gone."""
         return self._ready[number].identity.node if number in self._ready else ""
 
     @property
     def first(self) -> int:
-        """The worker that a round on real cores runs on, once there is one."""
+        """The worker for rounds on real cores; waits until there is one."""
         self._wait_for_first()
         return min(self._ready)
 
     def run(
         self, calls: Sequence[Call], *, attempts: int = 1, only: int | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """Make each call on whichever worker is free, in their order.
+        """Make each call on a free worker, in order.
 
-        Whoever leaves the loop early leaves calls under way; their workers are free afterwards.
+        If the caller leaves the loop early, calls stay in progress; their workers are free when
+        these end.
 
         Args:
-            calls: what to make.
-            attempts: how often a call is made, on different workers, that ends its worker. A
-                machine that is lost does not count.
+            calls: the calls to make.
+            attempts: how often a call that loses its worker is made, on different workers. A lost
+                machine does not count.
             only: make all on this worker, one after the other; on another if it is lost.
 
         Yields:
-            A call's position, and its value or `Lost`: as they end.
+            A call's position, and its value or `Lost`, in the order in which they end.
 
         Raises:
-            RayError: no worker is left, and none comes in time.
+            RayError: no worker is left, and none starts in time.
         """
         job = object()
         waiting = deque(range(len(calls)))
@@ -181,7 +182,7 @@ class Workers:
                     continue  # its machine was lost meanwhile
                 under, found = self._take(future, job)
                 if under.job is not job:
-                    continue  # of a loop that was left
+                    continue  # it belongs to an abandoned loop
                 which = under.which
                 if isinstance(found, _Loss):
                     count = machines if found.machine else ended
@@ -202,7 +203,7 @@ class Workers:
                         yield under.which, Lost(MACHINES_LOST)
 
     def close(self) -> None:
-        """End all actors."""
+        """Stop all actors."""
         actors = [worker.actor for worker in self._ready.values()]
         actors += [actor for _, actor in self._starting.values()]
         self._ready, self._starting, self._busy = {}, {}, {}
@@ -212,7 +213,7 @@ class Workers:
     def _give(
         self, job: object, calls: Sequence[Call], waiting: deque[int], only: int | None
     ) -> None:
-        """Give calls that wait to workers that are free."""
+        """Assign waiting calls to free workers."""
         busy = {under.worker for under in self._busy.values()}
         for number, worker in sorted(self._ready.items()):
             if waiting and number not in busy and only in (None, number):
@@ -220,8 +221,8 @@ class Workers:
                 self._busy[calls[which](worker.actor)] = _Under(number, job, which)
 
     def _look(self, seconds: float) -> list[Any]:
-        """Wait for something to happen; calls that ended. Actors that started are added."""
-        # In this order: Ray reports the first that ended, and calls always do.
+        """Wait for an event; add actors that started, and return calls that ended."""
+        # In this order: Ray reports the first that ended, and calls always end.
         futures = [*self._starting, *self._busy]
         try:
             ended, _ = self._ray.wait(futures, num_returns=1, timeout=seconds)
@@ -233,9 +234,9 @@ class Workers:
         return [future for future in ended if future in self._busy]
 
     def _take(self, future: Any, job: object) -> tuple[_Under, Any]:
-        """The value of a call that ended; its own exception is raised as it was.
+        """Return the value of an ended call; its own exception is raised unchanged.
 
-        That of a call from a loop that was left concerns nobody any more.
+        The exception of a call from an abandoned loop is ignored.
         """
         under = self._busy.pop(future)
         try:
@@ -248,7 +249,7 @@ class Workers:
             return under, self._lose(under.worker, error)
 
     def _lose(self, number: int, error: Exception) -> _Loss:
-        """A worker is gone, or does not answer; another is started in its place."""
+        """Remove a worker that is gone or does not answer; start another one in its place."""
         worker = self._ready.pop(number)
         self._kill(worker.actor)
         LOG.write(f"a worker on {worker.identity.host} was lost: {error}")
@@ -264,35 +265,36 @@ class Workers:
         return _Loss("its worker was lost twice")
 
     def _lose_to_memory(self, number: int, worker: _Worker) -> None:
-        """One worker fewer needs less memory; the only one is replaced once.
+        """Continue with one worker fewer, to need less memory; an only worker is replaced once.
 
         Raises:
-            RayError: the only one was ended for memory before.
+            RayError: the only worker was terminated for memory before.
         """
         self._out_of_memory += 1
         host = worker.identity.host
         others = len(self._ready) + len(self._starting)
         if others:
             self._tell(
-                f"Ray ended a worker because {host} ran out of memory; the other {others} measure "
-                f"what it was measuring{LOG.words}"
+                f"Ray stopped a worker because {host} ran out of memory; the other {others} repeat "
+                f"its measurements{LOG.words}"
             )
             return
         if self._out_of_memory > 1:
             raise RayError(
-                f"Ray ended the only worker twice because {host} ran out of memory. Use a smaller "
-                f"workload, a smaller evaluation.grown_mib_max, or end other programs{LOG.words}"
+                f"Ray stopped the only worker twice because {host} ran out of memory. Use a "
+                "smaller workload, a smaller evaluation.grown_mib_max, or stop other programs"
+                f"{LOG.words}"
             )
         self._start(number)
 
     def _lose_machines(self) -> list[_Under]:
-        """Calls under way on machines that are gone; their workers are asked for again."""
+        """Return the calls in progress on lost machines; request their workers again."""
         hosts = self._hosts
         gone = self._nodes.lost(hosts)
         if not gone:
             return []
         calls: list[_Under] = []
-        numbers = [n for n, one in self._ready.items() if one.identity.node in gone]
+        numbers = [n for n, worker in self._ready.items() if worker.identity.node in gone]
         for number in numbers:
             self._kill(self._ready.pop(number).actor)
         for future, under in list(self._busy.items()):
@@ -304,22 +306,22 @@ class Workers:
         return calls
 
     def _say_lost(self, gone: dict[str, str]) -> None:
-        """Tell the person, once a machine.
+        """Report lost machines to the user, once each.
 
         Raises:
-            RayError: it is the machine that this process is connected to.
+            RayError: this process is connected to one of them.
         """
         if self._nodes.own in gone:
-            self._ready, self._starting = {}, {}  # without Ray they can't be ended, and are
-            raise RayError(f"Ray on this machine, or the cluster's head, was ended{LOG.words}")
+            self._ready, self._starting = {}, {}  # without Ray they can't be stopped, and are
+            raise RayError(f"Ray on this machine, or the cluster's head, was stopped{LOG.words}")
         self._waits_for_machine = True
         for node, host in gone.items():
             if node in self._lost_nodes:
                 continue
             self._lost_nodes.add(node)
-            others = sum(one.identity.node not in gone for one in self._ready.values())
+            others = sum(worker.identity.node not in gone for worker in self._ready.values())
             self._tell(
-                f"Ray lost the machine {host}: what it was measuring is measured again; "
+                f"Ray lost the machine {host}: its measurements are repeated; "
                 f"{others or 'no'} worker{'s' * (others != 1)} left{LOG.words}"
             )
 
@@ -328,7 +330,7 @@ class Workers:
         self._starting[actor.identity.remote()] = (number, actor)
 
     def _started(self, future: Any) -> None:
-        """An actor is ready, or will never be."""
+        """Add an actor that is ready, or drop one that failed to start."""
         number, actor = self._starting.pop(future)
         try:
             identity: Identity = self._ray.get(future)
@@ -355,8 +357,8 @@ class Workers:
         """Continue without an actor that can't measure.
 
         Raises:
-            RayError: nothing was measured yet, so that the cause can be mended first, or no other
-                is left.
+            RayError: nothing was measured yet, so that the user can fix the cause, or no other
+                actor is left.
         """
         self._kill(actor)
         if not self._opened or not (self._ready or self._starting):
@@ -364,7 +366,7 @@ class Workers:
         self._tell(f"a machine that joined is not used: {reason}")
 
     def _wait_for_first(self) -> None:
-        """Return once a worker is ready.
+        """Wait until a worker is ready.
 
         Raises:
             RayError: none becomes ready in time.
@@ -383,7 +385,7 @@ class Workers:
                 raise RayError(
                     f"no machine became free within {self._start_seconds:g} s: another run holds "
                     f"it, it is too busy to start a process, or it is lost{LOG.words}\n"
-                    "Wait for the other run, or add a machine to the cluster."
+                    "Wait for the other run to end, or add a machine to the cluster."
                 )
             self._look(POLL_SECONDS)
             if gone := self._nodes.lost([]):

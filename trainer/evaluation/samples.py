@@ -1,4 +1,4 @@
-"""The samples of every candidate, and estimates of its fitness from them."""
+"""The samples of every candidate, and the fitness estimated from them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from trainer.evaluation.objective import OBJECTIVES, Objective
 from trainer.search.base import Candidate, Measured
 
 RUNS_FOR_NOISE = 3
-"""Of so many runs at least it can be told how far they are apart."""
+"""The minimum number of runs for an estimate of their standard deviation."""
 
 
 @dataclass
 class _ScenarioSamples:
-    """What a candidate reached in one scenario.
+    """The samples of a candidate in one scenario.
 
     Attributes:
-        ratios: one a run: its fitness ÷ the reference's.
-        lengths: of the runs, in slices as the settings give them.
+        ratios: one per run: its fitness ÷ the reference's.
+        lengths: of the runs, in slices of the set length.
         last: the last run.
     """
 
@@ -36,15 +36,15 @@ class _ScenarioSamples:
 
     @property
     def mean(self) -> float:
-        """Over the slices, the furthest ones left out."""
+        """Trimmed mean over the slices."""
         pairs = zip(self.ratios, self.lengths, strict=True)
         return trimmed_mean([ratio for ratio, length in pairs for _ in range(length)])
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation of a slice, as far as runs tell it; None where they are too few.
+        """Standard deviation of a slice, estimated from the runs; None if there are too few.
 
-        A run of so many slices is as far off as the mean of so many.
+        A run of n slices has the standard error of a mean of n slices.
         """
         if len(self.ratios) < RUNS_FOR_NOISE:
             return None
@@ -69,7 +69,7 @@ class _ScenarioSamples:
         ratios = list(state["ratios"])
         return cls(
             ratios,
-            # Earlier versions wrote a ratio a slice.
+            # Earlier versions wrote one ratio per slice.
             list(state.get("lengths", [1] * len(ratios))),
             Result.from_dict(state["last"]) if state["last"] else None,
         )
@@ -79,8 +79,8 @@ class Samples:
     """The samples of each candidate, by its key: runs, relative to the reference.
 
     Args:
-        scenarios: how many workloads candidates are measured on.
-        objective: what makes one fitness of a candidate's scores on them.
+        scenarios: the number of scenarios.
+        objective: combines a candidate's scores into one fitness.
     """
 
     def __init__(self, scenarios: int = 1, objective: Objective = OBJECTIVES["mean"]) -> None:
@@ -93,14 +93,14 @@ class Samples:
     def add(
         self, candidate: Candidate, evaluations: Sequence[Evaluation], stretch: int = 1
     ) -> None:
-        """Add what was measured.
+        """Add measurements of a candidate.
 
-        A failure in any of the scenarios stays: the candidate's fitness is 0.
+        A failure in any of the scenarios is permanent: the candidate's fitness is 0.
 
         Args:
-            candidate: that it is of.
+            candidate: the candidate.
             evaluations: one per scenario.
-            stretch: how much longer its slices are than the settings say (`find_horizon`).
+            stretch: the factor on the slices of a rung's setting (`find_horizon`).
         """
         key = candidate.key
         self._candidates[key] = candidate
@@ -113,42 +113,42 @@ class Samples:
                 self._failed.setdefault(key, evaluation.error)
 
     def refuse(self, candidate: Candidate, reason: str) -> None:
-        """It must not be used, however fast it is: from now on it is one that failed."""
+        """Treat the candidate as failed from now on, whatever its throughput."""
         self._failed[candidate.key] = reason
 
     def slices(self, candidate: Candidate) -> int:
-        """How many slices it has had, in each scenario: it leaves none out but when it fails."""
+        """The candidate's number of slices, the same in each scenario unless it failed."""
         samples = self._samples.get(candidate.key)
-        return min(one.slices for one in samples) if samples else 0
+        return min(scenario.slices for scenario in samples) if samples else 0
 
     def failure(self, candidate: Candidate) -> str | None:
-        """Why it can't run, or None."""
+        """Why it can't run; None if it can."""
         return self._failed.get(candidate.key)
 
     def last(self, candidate: Candidate) -> list[Result | None]:
-        """Its last slice in each scenario; None where it has none."""
+        """Its last slice in each scenario; None for a scenario without slices."""
         samples = self._samples.get(candidate.key)
-        return [one.last for one in samples] if samples else [None] * self._scenarios
+        return [scenario.last for scenario in samples] if samples else [None] * self._scenarios
 
     def measured(self, candidates: Iterable[Candidate]) -> list[Measured]:
-        """Sum up: trimmed means, and their standard errors from the noise of all candidates."""
+        """Return trimmed means, with standard errors from the noise of all candidates."""
         noise = self.noise
         return [self._sum_up(candidate.key, noise) for candidate in candidates]
 
     @property
     def noise(self) -> list[float]:
-        """Standard deviation of a slice by scenario, the median over candidates with enough."""
+        """Standard deviation of a slice by scenario: the median over candidates."""
         return [self._noise(scenario) for scenario in range(self._scenarios)]
 
     def best(self, count: int) -> list[Candidate]:
-        """The candidates that rank highest, best first; those that failed never do."""
+        """The candidates of highest rank, best first; failed ones are never included."""
         sound = [c for key, c in self._candidates.items() if key not in self._failed]
         measured = self.measured(sound)
         order = sorted(range(len(sound)), key=lambda i: -measured[i].cautious)
         return [sound[i] for i in order[:count]]
 
     def prune(self, keep: Collection[Candidate]) -> None:
-        """Forget all others."""
+        """Drop the samples of all other candidates."""
         kept = {candidate.key for candidate in keep}
         stores: Sequence[dict[str, Any]] = (self._candidates, self._samples, self._failed)
         for store in stores:
@@ -156,44 +156,46 @@ class Samples:
                 del store[key]
 
     def state_dict(self) -> list[dict[str, Any]]:
-        """The samples and last results, as JSON values."""
+        """Return the samples and last results, as JSON values."""
         return [
             {
                 "vector": list(candidate.vector),
                 "origin": candidate.origin,
                 "error": self._failed.get(key),
-                "scenarios": [one.as_json() for one in self._samples[key]],
+                "scenarios": [scenario.as_json() for scenario in self._samples[key]],
             }
             for key, candidate in self._candidates.items()
         ]
 
     def load_state_dict(self, state: list[dict[str, Any]]) -> None:
-        """Resume from a state of as many scenarios."""
+        """Resume from a state with the same number of scenarios."""
         self._candidates, self._samples, self._failed = {}, {}, {}
         for entry in state:
             candidate = Candidate(tuple(entry["vector"]), entry["origin"])
             self._candidates[candidate.key] = candidate
             self._samples[candidate.key] = [
-                _ScenarioSamples.from_json(one) for one in entry["scenarios"]
+                _ScenarioSamples.from_json(scenario) for scenario in entry["scenarios"]
             ]
             if entry["error"] is not None:
                 self._failed[candidate.key] = entry["error"]
 
     def _noise(self, scenario: int) -> float:
         found = [samples[scenario].deviation for samples in self._samples.values()]
-        deviations = [one for one in found if one is not None]
+        deviations = [scenario for scenario in found if scenario is not None]
         return statistics.median(deviations) if deviations else 0.0
 
     def _sum_up(self, key: str, noise: Sequence[float]) -> Measured:
         samples = self._samples.get(key, [])
-        counts = [one.slices for one in samples] or [0]
+        counts = [scenario.slices for scenario in samples] or [0]
         if key in self._failed or not all(counts):
             return Measured(0.0, 0.0, min(counts))
-        scores = tuple(one.mean for one in samples)
-        errors = [one / math.sqrt(count) for one, count in zip(noise, counts, strict=True)]
-        # On what does the fitness hang? Under the worst case, on the worst scenario alone.
+        scores = tuple(scenario.mean for scenario in samples)
+        errors = [
+            scenario / math.sqrt(count) for scenario, count in zip(noise, counts, strict=True)
+        ]
+        # The scenarios that determine the fitness: for the worst case, only the worst one.
         slopes = self._objective.slopes(scores)
-        decisive = [one.last for one, slope in zip(samples, slopes, strict=True) if slope]
+        decisive = [scenario.last for scenario, slope in zip(samples, slopes, strict=True) if slope]
         return Measured(
             self._objective.fitness(scores),
             self._objective.error(scores, errors),

@@ -1,10 +1,11 @@
-"""A night: whether the peak hour moved, a policy for it if it did, and which one is served then.
+"""Nightly retraining: train if the peak has shifted, and publish a significantly better policy.
 
-Wang et al., OSDI 2021, sections 5.3 and 7.6: tomorrow's peak is predicted to be today's, and
-retraining is put off until it differs from what the policy that is served was trained for.
+Wang et al., OSDI 2021, sections 5.3 and 7.6: today's peak predicts tomorrow's, and retraining is
+deferred until it differs from the one that the published policy was trained for.
 
-`conditions` measures the peak hour, `decision` says whether to train, `rejected` whether that was
-done already, `held_out` what is judged on, `training` trains, `judge` measures and decides,
-`publish` is the policy that is served, `registry` the same in MLflow, `nights` what was decided,
-`page` a night for people, `night` all of it in order.
+- `night` runs the steps of a night in order.
+- `conditions` measures the peak hour; `decision` and `rejected` decide whether to train.
+- `held_out` divides the hour, `training` trains, and `judge` compares and decides.
+- `publish` and `rollback` replace the published policy; `registry` mirrors it in MLflow.
+- `nights` stores the decisions, and `page` renders a night.
 """

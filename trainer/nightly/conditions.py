@@ -16,13 +16,13 @@ from trainer.nightly.errors import BadDayError
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a policy is trained for.
+    """The conditions that a policy is trained for.
 
     Attributes:
-        day: UTC.
+        day: the day (UTC).
         hour: the peak hour, 0 to 23 (UTC).
-        requests: in it.
-        conflict_rate: of it, 0 to 1.
+        requests: the number of requests in it.
+        conflict_rate: its conflict rate, 0 to 1.
     """
 
     day: date
@@ -32,19 +32,19 @@ class Conditions:
 
     @property
     def hours(self) -> str:
-        """The peak hour as `workload.hours` takes it."""
+        """The peak hour as a value of `workload.hours`."""
         return f"{self.hour}:00-{self.hour + 1}:00"
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return them for JSON."""
         return asdict(self) | {"day": self.day.isoformat()}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Conditions:
-        """As `as_dict` gave it.
+        """Create them from the result of `as_dict`.
 
         Raises:
-            KeyError, TypeError, ValueError: it did not.
+            KeyError, TypeError, ValueError: `found` is no such result.
         """
         return cls(
             date.fromisoformat(found["day"]),
@@ -55,20 +55,20 @@ class Conditions:
 
 
 def chosen_day(trace: Trace, typed: str | None) -> date:
-    """The day that was asked for, or the last.
+    """Return the requested day, or the last one.
 
     Raises:
-        TraceError: it is no day.
+        TraceError: the text is not a date.
         BadDayError: the trace is empty.
     """
     if typed is None:
         if not trace.days:
-            raise BadDayError(f"{trace.folder}: has no transactions; import the day's first")
+            raise BadDayError(f"{trace.folder}: has no transactions; import a day first")
         return trace.days[-1]
     try:
         return date.fromisoformat(typed)
     except ValueError:
-        raise TraceError(f"day={typed}: is no day; such as 2026-03-01") from None
+        raise TraceError(f"day={typed}: must be a date such as 2026-03-01") from None
 
 
 def conditions_of(
@@ -76,31 +76,31 @@ def conditions_of(
     day: date,
     window_minutes: int,
     types: Sequence[str] | None,
-    told: Callable[[str], None] = lambda words: None,
+    notify: Callable[[str], None] = lambda words: None,
 ) -> Conditions:
-    """Measure a day, as it looked on its evening: what came later is not looked at.
+    """Measure a day, without using any later data.
 
-    All of the day is read first, and every sum in it checked: what is measured reads on over
-    damage that still makes numbers. A day before it that is damaged is left out of what is usual.
+    First the whole day is read and its checksums verified, because the measurement itself would not
+    notice all damage. Damaged earlier days are excluded from the usual load.
 
     Args:
-        trace: of which.
-        day: which (UTC).
+        trace: the trace.
+        day: the day (UTC).
         window_minutes: of the conflict rate.
         types: the transaction types that count, None for all.
-        told: called with a message for people.
+        notify: called with a message for the user.
 
     Raises:
-        BadDayError: the day is missing, damaged or invalid (`traces.statistics.days`), or the rows
-            that its transactions touched are not known.
+        BadDayError: the day is missing, damaged or invalid (`traces.statistics.days`), or the
+            accesses of its transactions are unknown.
     """
     if day not in trace.days:
-        raise BadDayError(f"{trace.folder}: has no day {day}; import it, or name another with day=")
+        raise BadDayError(f"{trace.folder}: has no day {day}; import it, or name another day=")
 
     def left_out(of: date, error: TraceError) -> None:
         if of == day:
             raise error
-        told(f"{of} is left out of what is usual: {error}")
+        notify(f"{of} is excluded from the usual load: {error}")
 
     since = day - NEIGHBOURHOOD
     try:
@@ -112,13 +112,13 @@ def conditions_of(
     measured = found.days[-1]
     if measured.invalid is not None:
         raise BadDayError(
-            f"{trace.folder}: {day} can't be used: {measured.invalid}; import the day anew if it "
-            "is not whole"
+            f"{trace.folder}: {day} is invalid: {measured.invalid}; import the day again if it is "
+            "incomplete"
         )
     peak = measured.peak
     if peak.conflict_rate is None:
         raise BadDayError(
-            f"{trace.folder}: {day}: nothing is known of what the transactions of its peak hour "
-            "accessed, so it has no conflict rate; import it with the accesses"
+            f"{trace.folder}: {day}: the accesses of its peak hour are unknown, so it has no "
+            "conflict rate; import it with the accesses"
         )
     return Conditions(day, peak.begin.hour, peak.total, peak.conflict_rate)

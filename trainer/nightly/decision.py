@@ -1,4 +1,4 @@
-"""Whether a night trains (OSDI 2021, section 5.3: deferred retraining)."""
+"""The decision whether a night trains (OSDI 2021, section 5.3: deferred retraining)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trainer.nightly.conditions import Conditions
 
 @dataclass(frozen=True)
 class Target:
-    """What the policy that is served was trained for.
+    """What the published policy was trained for.
 
     Attributes:
-        conditions: of its peak hour; None where the policy does not say.
+        conditions: of its peak hour; None if the policy does not state them.
         signature: of its workload.
     """
 
@@ -24,13 +24,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether to train, and why.
+    """Whether to train, and the reason.
 
     Attributes:
-        trains: whether.
-        why: for people.
-        difference: of the conflict rate from the one trained for, relative to it; None if there is
-            none to compare with, infinite if that one is 0.
+        trains: whether to train.
+        why: the reason, for display.
+        difference: the relative difference of the conflict rate from the one trained for; None
+            without one to compare with, infinite if that one is 0.
     """
 
     trains: bool
@@ -41,25 +41,24 @@ class Decision:
 def decide(
     target: Target | None, today: Conditions, signature: Signature, threshold: float
 ) -> Decision:
-    """Whether today's peak differs enough from the one trained for.
+    """Decide whether today's peak differs enough from the one trained for.
 
     Args:
-        target: of the policy that is served; None if none is.
-        today: the peak that tomorrow's is predicted to be like.
+        target: of the published policy; None if there is none.
+        today: today's peak, the prediction of tomorrow's.
         signature: of today's workload.
-        threshold: train from this relative difference on.
+        threshold: the relative difference from which to train.
     """
     if target is None:
-        return Decision(True, "no policy is served yet")
+        return Decision(True, "no policy is published yet")
     if target.signature != signature:
-        return Decision(True, "the transaction types or their accesses are others")
+        return Decision(True, "the transaction types or their accesses have changed")
     if target.conditions is None:
-        return Decision(True, "the policy that is served does not say what it was trained for")
+        return Decision(True, "the published policy does not state its training conditions")
     before = target.conditions
     difference = relative_difference(today.conflict_rate, before.conflict_rate)
-    verb = "is" if difference < threshold else "moved"
     words = (
-        f"the conflict rate {verb} {difference:.1%} from {before.conflict_rate:.4f} of {before.day}"
-        f", threshold {threshold:.1%}"
+        f"the conflict rate differs by {difference:.1%} from {before.conflict_rate:.4f} on "
+        f"{before.day}, threshold {threshold:.1%}"
     )
     return Decision(difference >= threshold, words, difference)

@@ -1,23 +1,23 @@
-"""What ends a night early; the policy that is served stays."""
+"""Errors that stop a night; the published policy stays."""
 
 from __future__ import annotations
 
 
 class NightError(ValueError):
-    """A night that can't come to a decision; the message names the culprit and the cure."""
+    """A night without a decision; the message names the cause and the remedy."""
 
 
 class BadDayError(NightError):
-    """The day is damaged, empty or invalid, or says nothing of conflicts."""
+    """The day is damaged, empty or invalid, or has no accesses."""
 
 
 class NothingToJudgeError(NightError):
-    """The peak hour has too little in it to hold a part of it out."""
+    """The peak hour is too small to hold out a part of it."""
 
 
 class StateError(NightError):
-    """The state's folder holds what can't be used, or there is nothing to go back to."""
+    """The store is damaged, or has no policy to restore."""
 
 
 class SettingsError(NightError):
-    """A setting that is found wrong only on the trace's workload."""
+    """A setting that is wrong for the trace's workload."""

@@ -1,8 +1,8 @@
-"""What of a peak hour is trained on, and what is held out to judge on.
+"""Dividing a peak hour into a training part and held-out blocks.
 
-The hour is cut in time: its first minutes are trained on, its last are held out, cut into blocks.
-No transaction is in both. A policy is judged on what came after what it has seen, as it will be
-when it is served. Rows and sessions may be in both, as they are tomorrow.
+The hour is divided by time: its first minutes are the training part, its last minutes are held out
+and cut into blocks. No transaction is in both. A policy is thus evaluated on transactions after its
+training, as when it is published. Rows and sessions may be in both, as they are on the next day.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from trainer.nightly.conditions import Conditions
 from trainer.nightly.errors import NothingToJudgeError
 
 BLOCKS_MIN = 3
-"""Fewer say nothing about how sure a ratio is."""
+"""With fewer blocks an interval is meaningless."""
 
 SESSIONS_A_CORE = 4
-"""So many sessions in a block for each core that replays it, where the hour has them."""
+"""The minimum number of sessions per core in a block, if the hour has as many."""
 
 HOUR_MINUTES = 60
 
 
 @dataclass(frozen=True)
 class Split:
-    """A peak hour in two, as `workload.hours` takes the spans.
+    """A divided peak hour, with its spans as values of `workload.hours`.
 
     Attributes:
-        training: the span that is trained on.
-        blocks: those that are judged on, one after the other.
+        training: the training part.
+        blocks: the held-out blocks, in order.
     """
 
     training: str
@@ -41,23 +41,22 @@ class Split:
 
     @property
     def held_out(self) -> str:
-        """The blocks as one span."""
+        """The span of all blocks."""
         return f"{self.blocks[0].split('-')[0]}-{self.blocks[-1].split('-')[1]}"
 
 
 def split(trace: Trace, peak: Conditions, minutes: int, blocks: int, cores: int) -> Split:
     """Hold out the last minutes of a peak hour, in as many blocks as can be replayed well.
 
-    A session is replayed by one core at a time: every part needs as many sessions as there are
-    cores. Blocks with fewer than `SESSIONS_A_CORE` for each core are longer ones, and fewer: the
-    fewer sessions, the fewer of them are after the same rows at the same time, and the less a block
-    is like the hour that it is of.
+    One core replays a session, so every part needs as many sessions as cores. If a block has fewer
+    than `SESSIONS_A_CORE` per core, blocks are longer and fewer: with fewer sessions, fewer of them
+    access the same rows at the same time, and a block is less like its hour.
 
     Args:
-        trace: of which.
+        trace: the trace.
         peak: its day and hour.
         minutes: to hold out.
-        blocks: at most.
+        blocks: the maximum number of blocks.
         cores: that replay.
 
     Raises:
@@ -77,15 +76,15 @@ def split(trace: Trace, peak: Conditions, minutes: int, blocks: int, cores: int)
         if found >= wanted:
             parts = tuple(_span(peak, begin, end) for begin, end in spans)
             return Split(_span(peak, 0, first), parts)
-    raise _too_few(peak, f"a block of {BLOCKS_MIN} held out", found, cores, "to judge on")
+    raise _too_few(peak, f"one of {BLOCKS_MIN} held-out blocks", found, cores, "to evaluate on")
 
 
 def _too_few(
     peak: Conditions, part: str, found: int, cores: int, purpose: str
 ) -> NothingToJudgeError:
     return NothingToJudgeError(
-        f"{peak.day}: {part} has {found} sessions {purpose}, fewer than the {cores} cores; take "
-        f"fewer with machine.cores, or more of the hour with held_out.minutes"
+        f"{peak.day}: {part} has {found} sessions {purpose}, fewer than the {cores} cores; set "
+        f"machine.cores to fewer, or change held_out.minutes"
     )
 
 
@@ -103,7 +102,7 @@ def _distinct(minutes: list[set[int]]) -> int:
 
 
 def _sessions_by_minute(trace: Trace, peak: Conditions) -> list[set[int]]:
-    """The sessions that can be replayed, by the minute in which their transactions began."""
+    """Return the sessions that can be replayed, by the minute of their transactions' start."""
     part = choose_part(trace, f"{peak.day}", peak.hours)
     found: list[set[int]] = [set() for _ in range(HOUR_MINUTES)]
     for inputs in InputReader(trace, part).batches():

@@ -1,11 +1,10 @@
-"""Judging a candidate on what was held out: champion, candidate and baselines side by side.
+"""The verdict on a candidate, from runs of champion, candidate and baselines on held-out blocks.
 
-Every block is a comparison of its own, whose runs share their inputs (on real cores: take turns),
-so that ratios are taken within a run of all. A block's ratio is the geometric mean over its
-repeats, the ratio that counts the geometric mean over the blocks. The interval comes from
-resampling the blocks (bootstrap, percentiles): what it covers is that another twenty minutes would
-have brought other transactions. Of less than five blocks resampling has little more than their
-extremes, and calls three lucky ones sure: there the interval is Student's.
+Every block is a comparison whose runs share their inputs (on real cores, interleaved), so ratios
+are taken within a round. A block's ratio is the geometric mean over its repeats, and the overall
+ratio the geometric mean over the blocks. The interval is a percentile bootstrap over the blocks: it
+covers the variation between other blocks of the hour. With fewer than five blocks a bootstrap has
+little more than their extremes and is too narrow, so the interval is Student's.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from trainer.config import HeldOutConfig
 from trainer.verdict import left_out_by
 
 RESAMPLED = 5
-"""With fewer blocks the interval is Student's: all of three are above 1 by luck once in eight."""
+"""With fewer blocks the interval is Student's: three are all above 1 by chance once in eight."""
 
 CANDIDATE = "candidate"
 CHAMPION = "champion"
 
 FARTHEST = 100.0
-"""No block counts as more than so many times faster or slower: some commit nothing at all."""
+"""The limit on a block's ratio and its inverse: some policies commit nothing at all."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How much faster the candidate is than another policy, as a ratio of throughputs.
+    """The candidate's throughput relative to another policy's.
 
     Attributes:
-        name: the other's.
+        name: the other policy.
         ratio: over all blocks.
-        low: end of the interval …
-        high: … and the other.
+        low: the lower end of the interval.
+        high: the upper end of the interval.
         blocks: each block's ratio.
     """
 
@@ -52,23 +51,23 @@ class Standing:
     blocks: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it for JSON."""
         return asdict(self) | {"blocks": list(self.blocks)}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the candidate is to be served.
+    """Whether to publish the candidate.
 
     Attributes:
-        promotes: whether.
-        opponent: whom it had to beat: the champion or, without one that can run, the best baseline.
-        standings: against every other policy.
-        throughput: of each policy, its median over the blocks of the medians of their repeats,
-            commits a second.
-        machine: where.
-        left_out: the types of the mix that the candidate leaves out, in words, where the opponent
-            does not: it is not promoted then, however many others it commits.
+        promotes: whether to publish it.
+        opponent: the policy to beat: the champion or, without one that can run, the best baseline.
+        standings: the candidate relative to every other policy.
+        throughput: of each policy, the median over the blocks of the medians of their repeats,
+            commits per second.
+        machine: the machine.
+        left_out: the types of the mix that the candidate leaves out and the opponent does not, in
+            words. Then it is not promoted, whatever its throughput.
     """
 
     promotes: bool
@@ -80,26 +79,26 @@ class Verdict:
 
     @property
     def decisive(self) -> Standing:
-        """Against the opponent."""
-        return next(one for one in self.standings if one.name == self.opponent)
+        """The candidate relative to the opponent."""
+        return next(standing for standing in self.standings if standing.name == self.opponent)
 
 
 def judge(blocks: Sequence[Comparison], settings: HeldOutConfig, seed: int) -> Verdict:
-    """Come to a verdict.
+    """Return the verdict.
 
     Args:
         blocks: the comparisons, each with a row of `CANDIDATE`, perhaps one of `CHAMPION`, and one
             of every baseline.
         settings: of the interval.
-        seed: of the resampling.
+        seed: of the bootstrap.
     """
     names = [row.subject.name for row in blocks[0].rows if row.subject.name != CANDIDATE]
     standings = tuple(_standing(name, blocks, settings, seed) for name in names)
-    # One that left a type of the mix out is no measure, however much it commits.
-    short = {row.subject.name for one in blocks for row in one.rows if row.shortfalls}
-    kept = [one for one in standings if one.name not in short] or standings
-    slowest = min(kept, key=lambda one: one.ratio)
-    opponent = next((one for one in standings if one.name == CHAMPION), slowest)
+    # A policy that leaves out a type of the mix is no reference, whatever its throughput.
+    short = {row.subject.name for block in blocks for row in block.rows if row.shortfalls}
+    kept = [standing for standing in standings if standing.name not in short] or standings
+    slowest = min(kept, key=lambda standing: standing.ratio)
+    opponent = next((standing for standing in standings if standing.name == CHAMPION), slowest)
     left_out = left_out_by(CANDIDATE, blocks) if opponent.name not in short else None
     return Verdict(
         promotes=opponent.low > 1.0 and left_out is None,
@@ -139,11 +138,11 @@ def _interval(logs: np.ndarray, settings: HeldOutConfig, seed: int) -> tuple[flo
 
 
 def _block_log(name: str, block: Comparison) -> float:
-    """Logarithm of how much faster the candidate was than a policy on a block."""
+    """Return the logarithm of the candidate's throughput relative to a policy's on a block."""
     mine, other = block.row(CANDIDATE), block.row(name)
     assert mine is not None
     assert other is not None
-    ratios = paired_ratios(mine, other) or [FARTHEST]  # the other committed nothing
+    ratios = paired_ratios(mine, other) or [FARTHEST]  # the other policy committed nothing
     return float(np.mean(np.log(np.clip(ratios, 1 / FARTHEST, FARTHEST))))
 
 

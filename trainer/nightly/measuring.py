@@ -1,4 +1,4 @@
-"""Measuring candidate, champion and baselines on the blocks that were held out."""
+"""Measuring candidate, champion and baselines on the held-out blocks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def subjects_of(
     signature: Signature,
     tuned: TunedBackoff,
 ) -> list[Subject]:
-    """Who is compared; a champion of other transaction types can't run and is left out.
+    """Return the policies to compare; a champion of other transaction types is left out.
 
     Args:
         candidate: the policy that may be promoted.
-        champion: the policy that is served, None if there is none.
+        champion: the published policy, None if there is none.
         baselines: by name, as `heddle evaluate` takes them.
         signature: of the workload.
-        tuned: the backoff of `silo_tuned`, found where the candidate was trained.
+        tuned: the backoff of `silo_tuned`, tuned on the training part.
     """
     found = [of_policy(CANDIDATE, to_json(candidate))]
     if champion is not None and champion.signature == signature:
@@ -48,17 +48,17 @@ def subjects_of(
 def measure_blocks(
     config: TrainConfig, blocks: Sequence[str], subjects: Sequence[Subject], display: Display
 ) -> list[Comparison]:
-    """A comparison on each block.
+    """Compare the policies on each block.
 
     Args:
-        config: all settings; `run` says how much is measured on each block.
-        blocks: as `workload.hours` takes them.
-        subjects: who is compared.
-        display: shows.
+        config: all settings; `run` has the amount of measuring per block.
+        blocks: as values of `workload.hours`.
+        subjects: the policies.
+        display: shows the progress.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
-        MeasuringError: one can't run, or has left the database inconsistent.
+        MeasuringError: a policy can't run, or left the database inconsistent.
     """
     found = []
     for number, hours in enumerate(blocks, start=1):
@@ -71,11 +71,11 @@ def measure_blocks(
 def measure_rounds(
     config: TrainConfig, rounds: int, subjects: Sequence[Subject], display: Display
 ) -> list[Comparison]:
-    """Several comparisons on the workload as it is, each on a schedule of its own.
+    """Compare the policies several times on the configured workload, with different schedules.
 
-    On virtual cores a schedule is a seed of the machine; on real ones no two are alike.
+    On virtual cores a schedule is a seed of the machine; on real ones every run has another.
 
-    Args and errors: as `measure_blocks`; `rounds` says how many.
+    Args and errors: as `measure_blocks`; `rounds` is the number of comparisons.
     """
     found = []
     for number in range(rounds):

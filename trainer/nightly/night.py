@@ -1,8 +1,7 @@
-"""A night from beginning to end.
+"""A night, from the peak hour to the publication.
 
-Its steps leave files, each whole or not there, so that a killed night resumes: the
-checkpoints of the training; the record, once it is judged; the policy that is served; the page and
-the line of it.
+Each step writes a file atomically, so that a killed night resumes: the checkpoints of the training,
+the record with the verdict, the published policy, and the night's page and log line.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ from trainer.shell_words import heddle_command
 
 @dataclass(frozen=True)
 class Plan:
-    """What a night is about.
+    """The inputs of a night.
 
     Attributes:
         config: all settings.
-        state: what outlives it.
+        state: the store.
         trace: of the workload.
         day: of the trace.
     """
@@ -58,7 +57,7 @@ class Plan:
     day: date
 
     def training_config(self, hours: str) -> TrainConfig:
-        """The settings of a training on a part of the day."""
+        """Return the settings of a training on a part of the day."""
         config = self.config
         part = {"trace": str(self.trace.folder), "day": f"{self.day}", "hours": hours}
         return TrainConfig(
@@ -67,24 +66,24 @@ class Plan:
         )
 
     def night(self, outcome: Outcome, why: str, numbers: dict[str, Any]) -> Night:
-        """A record of it."""
+        """Create a record of the night."""
         manifest = self.trace.manifest
         return Night(self.day, outcome, why, numbers, manifest.name, manifest.synthetic)
 
 
 def run_night(plan: Plan, display: Display) -> Night:
-    """Decide, and where it comes to that train, judge and publish; what is decided stays so.
+    """Decide, train, evaluate and publish, as far as the decisions require; they are final.
 
-    The caller holds the state's folder.
+    The caller holds the store.
 
     Returns:
-        How it ended; a night that was over is as it was.
+        The outcome; a decided night is unchanged.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the next run resumes.
         SettingsError: a setting is wrong.
-        StateError: the policy that is served is damaged.
-        WritingError: a file can't be written; the policy that was served is.
+        StateError: the published policy is damaged.
+        WritingError: a file can't be written; the policy published before stays.
     """
     plan.state.remove_unfinished(plan.day)
     end_killed(plan.state)
@@ -95,7 +94,7 @@ def run_night(plan: Plan, display: Display) -> Night:
     if before is not None and before.outcome is Outcome.PROMOTING:
         if _holds(plan, before):
             return promote(plan.state, before, plan.config.keep_policies)
-        display.say(f"{plan.day}: another policy is served than was judged against; it begins anew")
+        display.say(f"{plan.day}: the published policy has changed since; the night starts over")
     plan.state.night(plan.day).path.mkdir(exist_ok=True)
     numbers: dict[str, Any] = {}
     try:
@@ -111,7 +110,7 @@ def run_night(plan: Plan, display: Display) -> Night:
     try:
         keep(plan.state, night)
     except WritingError:
-        display.say(night.line)  # what was measured is shown all the same
+        display.say(night.line)  # show the result even so
         raise
     if night.outcome is not Outcome.PROMOTING:
         return night
@@ -119,7 +118,7 @@ def run_night(plan: Plan, display: Display) -> Night:
 
 
 def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
-    """Everything up to the verdict; `numbers` gets what it was come to by."""
+    """Run the steps up to the verdict; add the figures to `numbers`."""
     config, champion = plan.config, plan.state.served()
     conflict = config.conflict
     display.say(f"measuring the peak hour of {plan.day}")
@@ -146,7 +145,7 @@ def _unless_rejected_before(
     today: Conditions,
     signature: Signature,
 ) -> Decision:
-    """To train, unless that was done for such conditions not long ago, and served nobody."""
+    """Decide against training if a recent one under such conditions was rejected."""
     config = plan.config
     before = last_rejected_day(
         plan.state, champion, today, signature, config.threshold, config.retrain_after
@@ -154,13 +153,13 @@ def _unless_rejected_before(
     if before is None:
         return decision
     ended = "kept the champion" if champion else "no candidate was better than the baselines"
-    again = "" if config.retrain_after is None else f"; again after {config.retrain_after} days"
-    why = f"trained for these conditions on {before} and {ended}{again}"
+    again = "" if config.retrain_after is None else f"; next after {config.retrain_after} days"
+    why = f"trained for these conditions on {before}, and {ended}{again}"
     return replace(decision, trains=False, why=why)
 
 
 def _checked_signature(config: TrainConfig) -> Signature:
-    """The workload's, with the settings checked against it before hours of work."""
+    """Return the workload's signature; check the settings against it before hours of work."""
     try:
         signature = workload_signature(load_engine(), workload_options(config.workload))
         load_engine().check_machine(config.machine.options())
@@ -206,7 +205,9 @@ def _train_and_judge(
         verdict = judge(
             measure_blocks(config, parts.blocks, subjects, display), held_out, config.seed
         )
-        record.scores({f"held_out/{one.name}": one.ratio for one in verdict.standings})
+        record.scores(
+            {f"held_out/{standing.name}": standing.ratio for standing in verdict.standings}
+        )
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
@@ -221,7 +222,7 @@ def _train_and_judge(
 
 
 def _holds(plan: Plan, night: Night) -> bool:
-    """Whether what was judged better still is: it was served, or who lost to it is served."""
+    """Whether a promotion is still valid: it was published, or its opponent is."""
     served = plan.state.served()
     if night.numbers.get("champion") == (served.digest if served else None):
         return True
@@ -261,7 +262,7 @@ def _judged_numbers(
         },
         "machine": machine_words(verdict.machine),
         "opponent": verdict.opponent,
-        "standings": [one.as_dict() for one in verdict.standings],
+        "standings": [standing.as_dict() for standing in verdict.standings],
         "throughput": verdict.throughput,
         "champion": champion.digest if champion else None,
         "again": _again(plan, parts),
@@ -269,7 +270,7 @@ def _judged_numbers(
 
 
 def _again(plan: Plan, parts: Split) -> list[str]:
-    """Commands that measure on what was held out, and train on the rest."""
+    """Return commands that evaluate on the held-out part and train on the training part."""
     machine = [f"machine={plan.config.machine.kind}", f"machine.cores={plan.config.machine.cores}"]
     name = plan.config.workload["name"]
     part = [f"workload={name}", f"workload.trace={plan.trace.folder}", f"workload.day={plan.day}"]
@@ -284,7 +285,7 @@ def _again(plan: Plan, parts: Split) -> list[str]:
 
 
 def _searching(config: NightlyConfig) -> list[str]:
-    """The search, and how long it runs, as they are typed."""
+    """Return the overrides for the search and its budget."""
     search = config.search
     bounds = ("generations", "evaluations", "seconds")
     values = ((bound, getattr(search, bound)) for bound in bounds)
@@ -293,9 +294,10 @@ def _searching(config: NightlyConfig) -> list[str]:
 
 
 def _verdict_words(verdict: Verdict, confidence: float) -> str:
-    one = verdict.decisive
-    left_out = f"leaves transactions out: {verdict.left_out}; " if verdict.left_out else ""
+    decisive = verdict.decisive
+    left_out = f"leaves out transactions: {verdict.left_out}; " if verdict.left_out else ""
     return (
-        f"{left_out}{one.ratio:.3f} × {one.name} on what was held out, {confidence:.0%} interval "
-        f"{one.low:.3f} to {one.high:.3f}, on {machine_words(verdict.machine)}"
+        f"{left_out}{decisive.ratio:.3f} × {decisive.name} on the held-out part, "
+        f"{confidence:.0%} interval {decisive.low:.3f} to {decisive.high:.3f}, "
+        f"on {machine_words(verdict.machine)}"
     )

@@ -1,4 +1,4 @@
-"""What was decided: a record a night, a page of it, and a line in the log."""
+"""Records of nights: a JSON file and a page per night, and a line in the log."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Night:
-    """One night.
+    """The record of a night.
 
     Attributes:
-        day: whose peak hour it was about (UTC).
-        outcome: how it ended.
-        why: for people.
-        numbers: all that led to it, as JSON has it; what was not come to is not there.
+        day: the day of the peak hour (UTC).
+        outcome: the outcome.
+        why: the reason, for display.
+        numbers: the figures of the steps that were made, for JSON.
         trace: the trace's name.
-        synthetic: whether the trace was made up.
-        at: when it was decided (UTC).
+        synthetic: whether the trace is synthetic.
+        at: time of the decision (UTC).
         version: of Heddle.
     """
 
@@ -44,12 +44,12 @@ class Night:
 
     @property
     def line(self) -> str:
-        """The night in a line."""
+        """The outcome in a line."""
         made_up = " (synthetic trace)" if self.synthetic else ""
         return f"{self.day} {self.outcome}{made_up}: {self.why.splitlines()[0]}"
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it for JSON."""
         return {
             "schema_version": SCHEMA_VERSION,
             **asdict(self),
@@ -59,10 +59,10 @@ class Night:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Night:
-        """As `as_dict` gave it.
+        """Create it from the result of `as_dict`.
 
         Raises:
-            KeyError, TypeError, ValueError: it did not.
+            KeyError, TypeError, ValueError: `found` is no such result.
         """
         values = dict(found)
         if (version := values.pop("schema_version")) != SCHEMA_VERSION:
@@ -73,7 +73,7 @@ class Night:
 
 
 def read_night(folder: NightFolder) -> Night | None:
-    """What is known of a night; None if nothing, or nothing that can be read."""
+    """Read the record of a night; None if there is none that can be read."""
     try:
         return Night.from_dict(json.loads(regular_text(folder.record)))
     except (OSError, KeyError, TypeError, ValueError):
@@ -81,7 +81,7 @@ def read_night(folder: NightFolder) -> Night | None:
 
 
 def keep(state: StateFolder, night: Night) -> None:
-    """Write the record, which is what counts; then what is made of it.
+    """Write the record, which is authoritative; then the page and the line.
 
     Raises:
         WritingError: it can't be written.
@@ -92,7 +92,7 @@ def keep(state: StateFolder, night: Night) -> None:
 
 
 def make_whole(state: StateFolder, night: Night) -> None:
-    """Write the page and the line of a night, where a process was killed before it did.
+    """Write the page and the line of a night if a killed process has not.
 
     Raises:
         WritingError: they can't be written.
@@ -110,17 +110,17 @@ def make_whole(state: StateFolder, night: Night) -> None:
 
 
 def log(state: StateFolder, found: Mapping[str, Any]) -> None:
-    """Add a line to the log, if it is not in it.
+    """Add a line to the log, unless it is there.
 
     Raises:
-        WritingError: it can't be written; the log is as it was.
+        WritingError: it can't be written; the log is unchanged.
     """
     try:
         before = regular_text(state.log) if state.log.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise WritingError(
-            f"{state.log}: can't be read: {write_failure_reason(error)}; move it elsewhere, and "
-            "the log begins again"
+            f"{state.log}: can't be read: {write_failure_reason(error)}; move it elsewhere to "
+            "start a new log"
         ) from error
     line = json.dumps(found)
     if line not in before.splitlines():

@@ -1,4 +1,4 @@
-"""How a night ends."""
+"""The outcomes of a night."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How a night ended, or where it stands."""
+    """The outcome of a night, or its current step."""
 
     SKIPPED = "skipped"
-    """The peak did not move, or was trained for in vain not long ago: nothing was trained."""
+    """The peak has not shifted, or a recent training for it was rejected: nothing was trained."""
     PROMOTED = "promoted"
-    """The candidate is served."""
+    """The candidate is published."""
     KEPT = "kept"
-    """The candidate is not better for sure: the champion is served on."""
+    """The candidate is not significantly better: the champion stays published."""
     PROMOTING = "promoting"
-    """Judged better, and not served yet: what a process that was killed just then leaves."""
+    """The candidate is better but not published yet; a killed process leaves this outcome."""
     BAD_DAY = "bad day"
     """The day can't be used."""
     NOTHING_TO_JUDGE = "nothing to judge"
-    """The peak hour has too little in it."""
+    """The peak hour is too small."""
     FAILED = "failed"
-    """Something could not be measured."""
+    """A measurement failed."""
 
     @property
     def decided(self) -> bool:
-        """Whether the night is over; after any other outcome the next run begins it again."""
+        """Whether the night is final; after any other outcome the next run starts it over."""
         return self in (Outcome.SKIPPED, Outcome.PROMOTED, Outcome.KEPT)

@@ -1,4 +1,4 @@
-"""A night as a page for people (Markdown)."""
+"""The page about a night, in Markdown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Found = Mapping[str, Any]
 
 
 def page_of(night: Found) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        night: as `Night.as_dict` gives it.
+        night: the result of `Night.as_dict`.
     """
     made_up = ", a synthetic trace" if night["synthetic"] else ""
     sections = [
@@ -22,13 +22,13 @@ def page_of(night: Found) -> str:
     ]
     numbers = night["numbers"]
     if "conditions" in numbers:
-        sections += ["## The peak", *_peak(numbers)]
+        sections += ["## Peak hour", *_peak(numbers)]
     if "training" in numbers:
-        sections += ["## The training", _training(numbers)]
+        sections += ["## Training", _training(numbers)]
     if "standings" in numbers:
-        sections += ["## The judgement", *_judgement(numbers)]
+        sections += ["## Evaluation", *_judgement(numbers)]
     if "again" in numbers:
-        sections += ["## Again by hand", "```bash\n" + "\n".join(numbers["again"]) + "\n```"]
+        sections += ["## Reproduction", "```bash\n" + "\n".join(numbers["again"]) + "\n```"]
     return "\n\n".join(sections) + "\n"
 
 
@@ -42,11 +42,11 @@ def _peak(numbers: Found) -> Iterator[str]:
         return
     others = ["trained for", before["day"], f"{before['hour']}:00"]
     others += [f"{before['requests']:,}", f"{before['conflict_rate']:.4f}"]
-    yield markdown_table([(*one, other) for one, other in zip(columns, others, strict=True)])
+    yield markdown_table([(*row, other) for row, other in zip(columns, others, strict=True)])
     if numbers.get("difference") is not None:
         yield (
-            f"Relative difference of the conflict rates: {numbers['difference']:.1%}; trained from "
-            f"{numbers['threshold']:.1%} on."
+            f"Relative difference of the conflict rates: {numbers['difference']:.1%}; threshold "
+            f"of a training: {numbers['threshold']:.1%}."
         )
 
 
@@ -54,8 +54,8 @@ def _training(numbers: Found) -> str:
     training = numbers["training"]
     return (
         f"On {training['hours']} (UTC), on {training['machine']}: {training['evaluations']:,} "
-        f"evaluations in {training['seconds']:,.0f} s, from {training['from']}. The candidate came "
-        f"from: {training['origin']}."
+        f"evaluations in {training['seconds']:,.0f} s, starting from {training['from']}. Origin of "
+        f"the candidate: {training['origin']}."
     )
 
 
@@ -65,22 +65,22 @@ def _judgement(numbers: Found) -> Iterator[str]:
     runs = "one run" if repeats == 1 else f"{repeats} runs"
     yield (
         f"On {held_out['hours']} (UTC), held out from the training, in {len(held_out['blocks'])} "
-        f"blocks of {runs} each, on {numbers['machine']}. A ratio is the "
-        "candidate's throughput over the other's, within runs on the same inputs; the interval of "
-        f"{held_out['confidence']:.0%} is a bootstrap over the blocks. To be served, the candidate "
-        f"must beat {numbers['opponent']}: the whole interval above 1."
+        f"blocks of {runs} each, on {numbers['machine']}. A ratio is the candidate's throughput "
+        f"relative to the other policy's, on the same inputs. The {held_out['confidence']:.0%} "
+        "interval is a bootstrap over the blocks. The candidate is published if the whole interval "
+        f"of its ratio to {numbers['opponent']} is above 1."
     )
     commits = numbers["throughput"]
-    rows = [("policy", "commits/s", "candidate ÷ it", "from", "to")]
+    rows = [("policy", "commits/s", "candidate ÷ policy", "from", "to")]
     rows += [("candidate", f"{commits['candidate']:,.0f}", "", "", "")]
-    for one in numbers["standings"]:
-        figures = (f"{one[key]:.4f}" for key in ("ratio", "low", "high"))
-        rows.append((one["name"], f"{commits[one['name']]:,.0f}", *figures))
+    for standing in numbers["standings"]:
+        figures = (f"{standing[key]:.4f}" for key in ("ratio", "low", "high"))
+        rows.append((standing["name"], f"{commits[standing['name']]:,.0f}", *figures))
     yield markdown_table(rows)
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first row is its head."""
+    """Return a Markdown table; the first row is its head."""
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

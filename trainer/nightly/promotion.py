@@ -1,6 +1,6 @@
-"""Serving the candidate of a night that was judged better, to the end, whoever was killed at it.
+"""Publishing the candidate of a night, completely even if a process is killed meanwhile.
 
-The night's record, `promoting`, is written before its policy is served, and `promoted` after.
+The night's record has the outcome `promoting` before its policy is published, and `promoted` after.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from trainer.nightly.state import Publication, StateFolder
 
 
 def promote(state: StateFolder, night: Night, keep_policies: int) -> Night:
-    """Serve the candidate; asked again after it was killed, it does so once.
+    """Publish the candidate, once, even if called again after a kill.
 
     Raises:
-        StateError: the policy that is served, or the candidate, is damaged.
+        StateError: the published policy, or the candidate, is damaged.
         WritingError: a file can't be written.
     """
     return _ended(state, night, publish(state, *_judged_better(state, night), keep_policies))
 
 
 def served_by(state: StateFolder, night: Night) -> Publication | None:
-    """What a night that was judged better serves, or served before another one; None if nothing.
+    """Return the policy that a night published, even if replaced since; None if none.
 
     Raises:
-        StateError: the policy that is served, or the candidate, is damaged.
+        StateError: the published policy, or the candidate, is damaged.
     """
     return publication_of(state, *_judged_better(state, night))
 
 
 def end_served(state: StateFolder) -> None:
-    """Let nights say that they served their policy, which were killed before they did.
+    """Complete the records of killed nights whose policy was published.
 
-    Who goes back from such a policy would else have it served again by the night's next run.
+    Otherwise, after a rollback, the night's next run would publish the policy again.
 
     Raises:
-        StateError: the policy that is served is damaged.
+        StateError: the published policy is damaged.
         WritingError: a file can't be written.
     """
     for day in state.days():
@@ -50,7 +50,7 @@ def end_served(state: StateFolder) -> None:
             continue
         try:
             served = served_by(state, night)
-        except StateError:  # of its candidate: the night is had anew
+        except StateError:  # the candidate is damaged: the night is run again
             state.served()
             continue
         if served is not None:

@@ -1,4 +1,4 @@
-"""Publishing a policy."""
+"""Publishing a policy in the store."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from trainer.nightly.state import PROVENANCE, Publication, StateFolder, write_po
 def publish(
     state: StateFolder, candidate: PolicyDocument, conditions: Conditions, keep: int
 ) -> Publication:
-    """Serve a policy in place of the one that is served; once, however often it is asked.
+    """Publish a policy in place of the current one; once, however often it is called.
 
-    The history gets it first: what is served can always be found there. One that was served and
-    replaced since is not served again.
+    The policy is written to the history first, so the published policy is always in it. A policy
+    that was published and replaced since is not published again.
 
     Args:
-        state: where.
+        state: the store.
         candidate: the policy.
-        conditions: that it was trained for.
-        keep: so many policies that were served before stay in the history.
+        conditions: the conditions of its training.
+        keep: the number of earlier policies to keep in the history.
 
     Raises:
-        StateError: the policy that is served is damaged.
-        WritingError: it can't be written; the one before is served.
+        StateError: the published policy is damaged.
+        WritingError: it can't be written; the policy published before stays.
     """
     if (found := publication_of(state, candidate, conditions)) is not None:
         return found
@@ -39,7 +39,7 @@ def publish(
     newest = max(state.numbers(), default=0)
     replaces = before.number if before else None
     found = _numbered(candidate, newest, replaces, conditions)
-    if state.saved_publication(newest) != found:  # else a process was killed before it served it
+    if state.saved_publication(newest) != found:  # else a killed process has written it already
         found = _numbered(candidate, newest + 1, replaces, conditions)
         write_policy(found.document, state.published(found.number))
     write_policy(found.document, state.policy)
@@ -50,31 +50,33 @@ def publish(
 def publication_of(
     state: StateFolder, candidate: PolicyDocument, conditions: Conditions
 ) -> Publication | None:
-    """A candidate as it is or was served; None if it was not.
+    """Return the publication of a candidate, current or earlier; None if there is none.
 
     Raises:
-        StateError: the policy that is served is damaged.
+        StateError: the published policy is damaged.
     """
-    for one in state.lineage():
-        if one == _numbered(candidate, one.number, one.replaces, conditions):
-            return one
+    for publication in state.lineage():
+        if publication == _numbered(
+            candidate, publication.number, publication.replaces, conditions
+        ):
+            return publication
     return None
 
 
 def _numbered(
     candidate: PolicyDocument, number: int, replaces: int | None, conditions: Conditions
 ) -> Publication:
-    """A candidate as it is published."""
+    """Return a candidate with the provenance of a publication."""
     known = {"number": number, "replaces": replaces, "trained_for": conditions.as_dict()}
     document = replace(candidate, provenance={**candidate.provenance, PROVENANCE: known})
     return Publication(document, number, replaces, conditions)
 
 
 def _adopted(state: StateFolder, found: Publication) -> Publication:
-    """A policy that was put there by other means, in the history."""
+    """Add a policy to the history that was put in place by other means."""
     numbers = sorted(state.numbers())
     for number in numbers:
-        if state.saved_publication(number) == found:  # a process was killed after it had adopted it
+        if state.saved_publication(number) == found:  # a killed process has added it already
             return replace(found, number=number)
     number = max(numbers, default=0) + 1
     write_policy(found.document, state.published(number))
@@ -82,15 +84,15 @@ def _adopted(state: StateFolder, found: Publication) -> Publication:
 
 
 def _forget(state: StateFolder, served: Publication, keep: int) -> None:
-    """Remove what can't be gone back to in so many steps; what is damaged can be looked at."""
-    kept = {one.replaces for one in islice(state.lineage(), keep)} | {served.number}
+    """Remove policies beyond `keep` rollbacks; keep damaged files for inspection."""
+    kept = {publication.replaces for publication in islice(state.lineage(), keep)} | {served.number}
     for number in set(state.numbers()) - kept:
         with contextlib.suppress(OSError):
             state.published(number).unlink()
 
 
 def load_candidate(path: Path) -> PolicyDocument:
-    """The candidate of a night.
+    """Load the candidate of a night.
 
     Raises:
         StateError: it is damaged.
@@ -98,4 +100,4 @@ def load_candidate(path: Path) -> PolicyDocument:
     try:
         return load(path)
     except PolicyFileError as error:
-        raise StateError(f"{error}\nRemove {path.parent} to have the night anew") from None
+        raise StateError(f"{error}\nRemove {path.parent} to run the night again") from None

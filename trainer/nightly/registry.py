@@ -1,7 +1,7 @@
-"""The policy that is served in MLflow's registry. What is served never depends on it.
+"""The published policy in MLflow's registry. Publication never depends on the registry.
 
-Each policy that was served is a version of a registered model, found again by its digest; the alias
-`champion` points to the one that is.
+Each published policy is a version of a registered model, identified by its digest; the alias
+`champion` points to the current one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ DAY = "heddle.day"
 
 
 def align(store: MlflowStore, model: str, state: StateFolder, say: Callable[[str], None]) -> None:
-    """Bring the alias into line with the policy that is served.
+    """Point the alias to the published policy.
 
-    Where that fails, one message says so; the next night does it.
+    If that fails, one message reports it; the next night tries again.
 
     Args:
-        store: whose registry.
-        model: the registered model's name; made if it is not there.
-        state: of the nights.
-        say: shows a message to the person.
+        store: the store of the registry.
+        model: the registered model's name; created if it does not exist.
+        state: the store of the nights.
+        say: shows a message to the user.
 
     Raises:
-        StateError: the policy that is served is damaged.
+        StateError: the published policy is damaged.
     """
     served = state.served()
     if served is None:
@@ -40,8 +40,8 @@ def align(store: MlflowStore, model: str, state: StateFolder, say: Callable[[str
         registry.point(CHAMPION, version)
     except Exception as error:
         say(
-            f"MLflow at {store.uri} could not point {model}@{CHAMPION} to the policy that is "
-            f"served ({reason_of(error)}). It is served all the same; the next night points there."
+            f"MLflow at {store.uri} could not point {model}@{CHAMPION} to the published policy "
+            f"({reason_of(error)}). The policy is published even so; the next night tries again."
         )
 
 

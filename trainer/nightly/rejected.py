@@ -1,4 +1,4 @@
-"""Nights whose candidate was rejected: under similar conditions a training would repeat them."""
+"""Nights with a rejected candidate, whose training need not be repeated soon."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def last_rejected_day(
     threshold: float,
     retrain_after: int | None,
 ) -> date | None:
-    """The last day before this one, in conditions like today's, whose candidate was rejected.
+    """Return the last day before this one, under conditions like today's, with a rejection.
 
     Args:
-        state: of the nights; one whose folder was removed is forgotten.
-        champion: the policy that is served; what lost to another one says nothing.
-        today: the peak that is to be trained for.
+        state: the store; a night whose folder was removed does not count.
+        champion: the published policy; rejections against another one do not count.
+        today: today's peak.
         signature: of today's workload.
-        threshold: conditions are alike where their conflict rates differ by less.
-        retrain_after: trainings that lie so many days back no longer count; None if all do.
+        threshold: the relative difference of conflict rates below which conditions are alike.
+        retrain_after: the number of days after which a rejection no longer counts; None: never.
     """
     for day in sorted(state.days(), reverse=True):
         passed = (today.day - day).days
@@ -43,7 +43,7 @@ def last_rejected_day(
 def _rejected_conditions(
     state: StateFolder, day: date, champion: Publication | None, signature: Signature
 ) -> Conditions | None:
-    """What a day's candidate was trained for, if it lost to this champion."""
+    """Return a day's conditions if its candidate lost to this champion."""
     folder = state.night(day)
     night = read_night(folder)
     if night is None or night.outcome is not Outcome.KEPT:

@@ -1,7 +1,7 @@
-"""Going back to the policy that was served before.
+"""Rolling back to the policy published before.
 
-What is to be done is written ahead, to `rollback.json`; then the policy is served, the log gets its
-line, and the file goes. Where a process was killed in between, the next one ends it.
+The plan is first written to `rollback.json`. Then the policy is published, the log gets its line,
+and the file is removed. If a process is killed meanwhile, the next one completes the rollback.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trainer.nightly.state import Publication, StateFolder, read_publication, wr
 
 @dataclass(frozen=True)
 class Rollback:
-    """A step back.
+    """The plan of a rollback.
 
     Attributes:
-        why: from what to what, for people.
-        served: the number in the history of the policy that is gone back to.
-        at: when it was asked for (UTC).
-        left: the digest of the policy that is gone back from (`Publication.digest`) …
-        reached: … and of the other one.
+        why: the restored and the replaced policy, for display.
+        served: the number of the restored policy in the history.
+        at: time of the request (UTC).
+        left: the digest of the replaced policy (`Publication.digest`).
+        reached: the digest of the restored policy.
     """
 
     why: str
@@ -39,23 +39,22 @@ class Rollback:
 
 
 def roll_back(state: StateFolder) -> Rollback:
-    """Serve the policy that was served before.
+    """Restore the policy that was published before.
 
-    Where a process was killed at it, that one is ended instead, and not a further step made. The
-    caller holds the state's folder.
+    If a killed process has left a rollback, only that one is completed. The caller holds the store.
 
     Raises:
-        StateError: there is none before it, or it is damaged.
-        WritingError: it can't be written; what was served is.
+        StateError: there is no earlier policy, or it is damaged.
+        WritingError: a file can't be written; the published policy stays.
     """
     begun = _written_ahead(state)
     if begun is not None and _end(state, begun):
         return begun
     served = state.served()
     if served is None:
-        raise StateError(f"state={state.path}: no policy is served yet")
+        raise StateError(f"state={state.path}: no policy is published yet")
     if served.replaces is None:
-        raise StateError(f"state={state.path}: {served.words} is the first that was served")
+        raise StateError(f"state={state.path}: {served.words} is the first published policy")
     before = _publication(state, served.replaces)
     end_served(state)
     found = Rollback(
@@ -71,11 +70,11 @@ def roll_back(state: StateFolder) -> Rollback:
 
 
 def end_killed(state: StateFolder) -> None:
-    """Bring to its end what a process was killed at; the caller holds the state's folder.
+    """Complete the rollback of a killed process; the caller holds the store.
 
     Raises:
-        StateError: what was written ahead, or the policy that is served, is damaged.
-        WritingError: it can't be written; what was served is.
+        StateError: the plan, or the published policy, is damaged.
+        WritingError: a file can't be written; the published policy stays.
     """
     begun = _written_ahead(state)
     if begun is not None:
@@ -83,7 +82,7 @@ def end_killed(state: StateFolder) -> None:
 
 
 def _end(state: StateFolder, step: Rollback) -> bool:
-    """Do what was written ahead; False: another policy is served by now, so it is of no use."""
+    """Execute the plan; False if another policy has been published since."""
     served = state.served()
     digest = served.digest if served else None
     if digest == step.left:
@@ -110,8 +109,8 @@ def _written_ahead(state: StateFolder) -> Rollback | None:
         return Rollback(served=int(found["served"]), **words)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise StateError(
-            f"{state.rollback}: is not what heddle nightly writes: {error!r}\nRemove it, and go "
-            "back again if that is still wanted"
+            f"{state.rollback}: is not written by heddle nightly: {error!r}\nRemove it, and run "
+            "the rollback again if needed"
         ) from None
 
 
@@ -119,7 +118,7 @@ def _publication(state: StateFolder, number: int) -> Publication:
     path = state.published(number)
     if not path.exists():
         raise StateError(
-            f"{path}: is no longer kept; more are with keep_policies. A policy of another place "
-            f"can be copied to {state.policy}"
+            f"{path}: is no longer kept; keep_policies sets how many are. To restore another "
+            f"policy, copy it to {state.policy}"
         )
     return read_publication(path)

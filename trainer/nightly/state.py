@@ -1,13 +1,13 @@
-"""The folder that outlives the nights.
+"""The store: the folder that persists between the nights.
 
-    policy.json            the policy that is served; all that is known of it is in it
-    history/000007.json    those that were served before, and it
-    nights.jsonl           what was decided, a line a night
-    rollback.json          a step back that is being made
+    policy.json            the published policy, with its provenance
+    history/000007.json    this policy and earlier ones
+    nights.jsonl           the decisions, one line per night
+    rollback.json          a rollback in progress
     nights/2026-11-21/     a night: night.json, page.md, the candidate, its training
 
-The policy that is served is one file, replaced by one rename: whatever happens, there is the one
-before or the one after. Its provenance says what it was trained for and which one it replaced.
+The published policy is one file, replaced by one rename: at any time it is the old policy or the
+new one. Its provenance has the conditions of its training and the policy that it replaced.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from trainer.nightly.errors import StateError
 from trainer.run_folder import RunFolder
 
 PROVENANCE = "nightly"
-"""Where a policy's provenance says what this package knows of it."""
+"""The key of this package in a policy's provenance."""
 
 _NUMBERED = re.compile(r"(\d{6,})\.json")
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A policy that is or was served.
+    """A policy that is or was published.
 
     Attributes:
         document: the policy.
-        number: from 1; 0 if it was put there by other means.
-        replaces: the number of the one before; None if there was none.
-        conditions: that it was trained for, if it says so.
+        number: from 1; 0 if it was put in place by other means.
+        replaces: the number of the policy before; None if there was none.
+        conditions: the conditions of its training, if stated.
     """
 
     document: PolicyDocument
@@ -52,24 +52,24 @@ class Publication:
 
     @property
     def target(self) -> Target:
-        """What it was trained for."""
+        """What the policy was trained for."""
         return Target(self.conditions, self.document.signature)
 
     @property
     def digest(self) -> str:
-        """Names its content."""
+        """A digest of its content."""
         return digest(self.document)
 
     @property
     def words(self) -> str:
-        """How people are told of it."""
+        """The policy's name and training day, for display."""
         of = f", trained for {self.conditions.day}" if self.conditions else ""
         return f"{self.document.name}{of}"
 
 
 @dataclass(frozen=True)
 class NightFolder:
-    """One night's files.
+    """The files of a night.
 
     Attributes:
         path: the folder.
@@ -79,28 +79,28 @@ class NightFolder:
 
     @property
     def record(self) -> Path:
-        """What was decided, and all its numbers."""
+        """The record: the decision and all figures."""
         return self.path / "night.json"
 
     @property
     def page(self) -> Path:
-        """The same for people."""
+        """The page about the night."""
         return self.path / "page.md"
 
     @property
     def candidate(self) -> Path:
-        """The policy that the night trained."""
+        """The candidate."""
         return self.path / "candidate.json"
 
     @property
     def training(self) -> RunFolder:
-        """Its training."""
+        """The training's run folder."""
         return RunFolder(self.path / "training")
 
 
 @dataclass(frozen=True)
 class StateFolder:
-    """All of it.
+    """The store's folder.
 
     Attributes:
         path: the folder.
@@ -110,45 +110,45 @@ class StateFolder:
 
     @property
     def policy(self) -> Path:
-        """The policy that is served."""
+        """The published policy."""
         return self.path / "policy.json"
 
     @property
     def log(self) -> Path:
-        """What was decided, a line a night."""
+        """The log: the decisions, one line per night."""
         return self.path / "nights.jsonl"
 
     @property
     def rollback(self) -> Path:
-        """A step back that is being made; not there otherwise."""
+        """The plan of a rollback in progress; otherwise it does not exist."""
         return self.path / "rollback.json"
 
     def night(self, day: date) -> NightFolder:
-        """The night after a day."""
+        """Return the folder of the night after a day."""
         return NightFolder(self.path / "nights" / f"{day}")
 
     def days(self) -> Iterator[date]:
-        """Of the nights that are kept."""
+        """Yield the days of the kept nights."""
         for path in self.night(date.min).path.parent.iterdir():
             with contextlib.suppress(ValueError):
                 yield date.fromisoformat(path.name)
 
     def published(self, number: int) -> Path:
-        """The policy of that number."""
+        """Return the path of the policy with that number."""
         return self.path / "history" / f"{number:06}.json"
 
     def numbers(self) -> Iterator[int]:
-        """Of the policies that are kept."""
+        """Yield the numbers of the kept policies."""
         for path in self.published(0).parent.glob("*.json"):
             if match := _NUMBERED.fullmatch(path.name):
                 yield int(match[1])
 
     def make(self) -> None:
-        """Make what is not there.
+        """Create missing folders.
 
         Raises:
-            StateError: there is a file in the place of a folder.
-            WritingError: it can't be made.
+            StateError: a file has the name of a folder.
+            WritingError: a folder can't be created.
         """
         try:
             for folder in (self.published(0).parent, self.path / "nights"):
@@ -159,31 +159,31 @@ class StateFolder:
             ) from error
         except OSError as error:
             raise WritingError(
-                f"state={self.path}: no folder can be made there: {write_failure_reason(error)}"
+                f"state={self.path}: can't be created: {write_failure_reason(error)}"
             ) from error
 
     def remove_unfinished(self, day: date) -> None:
-        """Remove what a process that was killed in the middle of a write left; hold the folder."""
+        """Remove partial files of a killed process; the caller holds the store."""
         for folder in (self.path, self.published(0).parent, self.night(day).path):
-            with contextlib.suppress(OSError):  # it takes room, and is in nobody's way
+            with contextlib.suppress(OSError):  # it only takes disk space
                 remove_unfinished(folder)
 
     def lineage(self) -> Iterator[Publication]:
-        """What is served, the one that it replaced, and so on, as far as they are kept and whole.
+        """Yield the published policy, the one that it replaced, and so on, up to a missing one.
 
         Raises:
-            StateError: the policy that is served is damaged.
+            StateError: the published policy is damaged.
         """
         at = self.served()
         while at is not None:
             yield at
-            # None that is older has a higher number, whoever wrote these files.
+            # An older policy has a lower number; stop if a file claims otherwise.
             if at.replaces is None or at.replaces >= at.number:
                 return
             at = self.saved_publication(at.replaces)
 
     def saved_publication(self, number: int) -> Publication | None:
-        """The policy of that number; None if it is no longer there, or damaged."""
+        """Return the policy with that number; None if it is missing or damaged."""
         path = self.published(number)
         try:
             return read_publication(path) if path.exists() else None
@@ -191,7 +191,7 @@ class StateFolder:
             return None
 
     def served(self) -> Publication | None:
-        """The policy that is served; None if none is.
+        """Return the published policy; None if there is none.
 
         Raises:
             StateError: its file is damaged.
@@ -200,7 +200,7 @@ class StateFolder:
 
 
 def read_publication(path: Path) -> Publication:
-    """A published policy.
+    """Read a published policy.
 
     Raises:
         StateError: the file is damaged.
@@ -221,18 +221,18 @@ def read_publication(path: Path) -> Publication:
         words = (
             str(error)
             if isinstance(error, PolicyFileError)
-            else (f"{path}: its provenance is not what heddle nightly writes: {error!r}")
+            else (f"{path}: its provenance is not written by heddle nightly: {error!r}")
         )
         raise StateError(
-            f"{words}\nPut one of {path.parent}/history in its place, or remove it to begin anew"
+            f"{words}\nRestore a policy of {path.parent}/history, or remove the file to start over"
         ) from None
 
 
 def write_policy(document: PolicyDocument, path: Path) -> None:
-    """Write a policy in place of another one.
+    """Replace a policy file.
 
     Raises:
-        WritingError: it can't be written; what was there is as it was.
+        WritingError: it can't be written; the old file stays.
     """
     try:
         save(document, path)

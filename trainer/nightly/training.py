@@ -1,4 +1,4 @@
-"""Training a night's candidate: on the first part of the peak, from champion and seeds."""
+"""Training a night's candidate on the first part of the peak, from champion and seeds."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from trainer.search import Candidate
 from trainer.search.space import space_of
 
 PLAN = "plan.json"
-"""In the training's folder: what it is a training of."""
+"""The file in the training's folder that identifies its inputs."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training gives.
+    """The result of a training.
 
     Attributes:
         candidate: the policy.
-        tuned: the backoff of `silo_tuned` where it was trained.
-        evaluations: candidates that were measured.
-        seconds: that the search took.
+        tuned: the backoff of `silo_tuned` on the training part.
+        evaluations: the number of evaluated candidates.
+        seconds: the duration of the search.
     """
 
     candidate: PolicyDocument
@@ -55,20 +55,20 @@ def train_candidate(
     display: Display,
     record: Record,
 ) -> Trained:
-    """Train, or resume where a killed process stopped.
+    """Train a candidate, or resume the training of a killed process.
 
     Args:
-        config: all settings; its workload is the part that is trained on.
-        signature: of it.
-        program: names its content: of another, the training begins anew.
-        night: keeps the training and the candidate.
-        champion: the policy that is served; the search starts from it where it fits.
-        display: shows.
+        config: all settings; its workload is the training part.
+        signature: of the workload.
+        program: a digest of the replayed program: if it differs, the training starts over.
+        night: the folder for the training and the candidate.
+        champion: the published policy; the search starts from it if it fits.
+        display: shows the progress.
         record: logs.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the last generation's checkpoint is what remains.
-        MeasuringError: the reference could not run.
+        KeyboardInterrupt: Ctrl-C; the last generation's checkpoint remains.
+        MeasuringError: the reference can't run.
         WritingError: a checkpoint or a policy can't be written.
     """
     folder = night.training
@@ -90,9 +90,9 @@ def train_candidate(
 
 
 def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:
-    """What the search starts from besides the seeds: the champion, where it fits.
+    """Return the search's starting points besides the seeds: the champion, if it fits.
 
-    A search that leaves schedules alone, or has none like its own, starts from it without that.
+    A search without schedules, or with other ones, starts from the champion without its schedule.
     """
     if champion is None or champion.document.signature != encoding.signature:
         return []
@@ -104,7 +104,7 @@ def starting_points(champion: Publication | None, encoding: Encoding) -> list[Ca
 
 
 def _resume_or_begin(night: NightFolder, plan: dict[str, Any], display: Display) -> None:
-    """Keep the training that is there if it is this one and whole."""
+    """Keep an existing training if it has the same inputs and is not damaged."""
     folder = night.training
     try:
         if folder.path.exists():
@@ -113,11 +113,11 @@ def _resume_or_begin(night: NightFolder, plan: dict[str, Any], display: Display)
                 remove_unfinished(folder.path)
                 display.say(f"resuming the training in {folder.path}")
                 return
-            display.say(f"{folder.path}: {reason}; it begins anew")
+            display.say(f"{folder.path}: {reason}; the training starts over")
             shutil.rmtree(folder.path)
         folder.path.mkdir(parents=True)
     except OSError as error:
-        raise WritingError(f"{folder.path}: can't be made: {error.strerror}") from error
+        raise WritingError(f"{folder.path}: can't be created: {error.strerror}") from error
     write_atomically(folder.path / PLAN, json.dumps(plan, indent=1) + "\n")
 
 
@@ -125,11 +125,11 @@ def _no_resume_reason(night: NightFolder, plan: dict[str, Any]) -> str | None:
     folder = night.training
     try:
         if json.loads((folder.path / PLAN).read_text(encoding="utf-8")) != plan:
-            return "the trace, the settings or the champion are others than when it began"
+            return "the trace, the settings or the champion have changed"
         folder.refuse_lost_checkpoint()
         Checkpoint.load(folder.path)
     except CheckpointError as error:
         return str(error)
     except (OSError, ValueError):
-        return "it did not come to begin"
+        return "it did not start"
     return None

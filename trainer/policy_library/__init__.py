@@ -1,1 +1,1 @@
-"""The policy library: making its entries, measuring them again, starting searches from them."""
+"""The policy library: adding entries, verifying them, and starting searches from them."""

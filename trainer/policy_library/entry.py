@@ -1,4 +1,4 @@
-"""A table of the library: a policy file whose provenance says how it was measured."""
+"""A table of the library: a policy file whose provenance has its measurement."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 
 RECORD = "library"
-"""The field of the provenance that holds what `heddle policy add` measured."""
+"""The field of the provenance with the measurement of `heddle policy add`."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A table, and what its file says about it.
+    """A table of the library.
 
     Attributes:
         path: the file.
         document: the policy.
         measurement: how it was measured when it was added.
-        scores: what that came to: throughput ÷ that of each baseline.
-        digest: of the policy that was measured.
+        scores: the result: throughput relative to each baseline.
+        digest: of the measured policy.
         date: of the measurement, ISO 8601.
     """
 
@@ -40,30 +40,30 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The file's, without its ending."""
+        """The file's name without its suffix."""
         return self.path.stem
 
     @property
     def best_baseline(self) -> str:
-        """The one that came nearest when it was added."""
+        """The fastest baseline when it was added."""
         return min(self.scores, key=lambda name: self.scores[name])
 
     @property
     def margin(self) -> float:
-        """Throughput ÷ that of the best baseline, when it was added."""
+        """Throughput relative to the best baseline, when it was added."""
         return self.scores[self.best_baseline]
 
     @property
     def changed(self) -> bool:
-        """Whether it is another policy than the one that was measured."""
+        """Whether the policy differs from the measured one."""
         return policy_digest(self.document) != self.digest
 
 
 def read_entry(path: Path) -> Entry:
-    """Read a table of the library; that it fits the workload of today is not looked at.
+    """Read a table of the library, without checking that it fits its workload.
 
     Raises:
-        PolicyFileError: the file is no valid policy, or does not say how it was measured.
+        PolicyFileError: the file is no valid policy, or has no measurement.
     """
     document = load(path)
     record = document.provenance.get(RECORD)
@@ -78,8 +78,8 @@ def read_entry(path: Path) -> Entry:
         for name in ("digest", "date"):
             if not isinstance(record.get(name), str) or not record[name]:
                 raise ValueError(f"{RECORD}.{name} is missing")
-        told = [record[name] for name in ("digest", "date")]
-        return Entry(path, document, measurement, plain, *told)
+        recorded = [record[name] for name in ("digest", "date")]
+        return Entry(path, document, measurement, plain, *recorded)
     except (TypeError, ValueError, OverflowError) as error:
         raise PolicyFileError(
             f"{path}: provenance: {error}; {adding(path)} measures it and writes one"
@@ -87,9 +87,9 @@ def read_entry(path: Path) -> Entry:
 
 
 def adding(path: Path) -> str:
-    """The command that measures a table and writes its file anew.
+    """Return the command that measures a table and rewrites its file.
 
-    Where `add` takes no such name, it writes another file beside it, named after its place.
+    If `add` does not accept the file's name, it writes a new file named after the table's place.
     """
     where: list[object] = ["--folder", path.parent]
     if invalid_name_reason(path.stem) is None:
@@ -100,7 +100,7 @@ def adding(path: Path) -> str:
 def with_record(
     document: PolicyDocument, name: str, how: Measurement, scores: Scores
 ) -> PolicyDocument:
-    """A policy as the library keeps it: where it came from as before, the scores measured anew."""
+    """Return a policy with a new measurement in its provenance."""
     provenance = dict(document.provenance) | {
         "workload": how.workload,
         "machine": {"kind": how.machine["kind"], "cores": how.cores},

@@ -1,4 +1,4 @@
-"""How a table of the library is measured against the baselines: when it is added, and again."""
+"""Measuring a table of the library against the baselines, for `add` and `verify`."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from trainer.run import SEED_STRIDE
 Settings = TypeVar("Settings", RunConfig, TuningConfig)
 
 FRESH = 3
-"""Seeds from `SEED_STRIDE` times so many more than a run's own on are inputs that it never saw."""
+"""Number of `SEED_STRIDE`s after a run's own seed at which unseen inputs begin."""
 
 CORES_MAX, SEED_MAX = 1024, (10**12 + FRESH) * SEED_STRIDE
-"""What a record may name at most: more is a mistake. A run's own seed is 10**12 at most."""
+"""Limits of a record's values: more is a mistake. A run's own seed is 10**12 at most."""
 
 ENTRY = "the table"
-"""How a comparison calls the table of the library."""
+"""The name of the library's table in a comparison."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """All that a measurement on virtual cores depends on, but for the build.
+    """All parameters of a measurement on virtual cores, except the build.
 
     Attributes:
-        workload: its options, the name among them.
+        workload: its options, including the name.
         machine: the virtual machine's options.
-        cores: how many.
-        baselines: what the table is compared with.
+        cores: the number of cores.
+        baselines: the policies to compare with.
         seed: of the population and the inputs.
-        run: how much is measured.
-        tuning: the sweep of `silo_tuned`.
+        run: the amount of measuring.
+        tuning: of `silo_tuned`.
     """
 
     workload: dict[str, str]
@@ -60,15 +60,15 @@ class Measurement:
 
     @classmethod
     def of(cls, config: TrainingConfig, seed: int) -> Measurement:
-        """As a training's settings have it, on other inputs.
+        """Return the measurement for a training's settings, on other inputs.
 
         Raises:
-            ValueError: they say not on how many cores, or beside what.
+            ValueError: the settings have no number of cores, or no baselines.
         """
         if config.machine.cores is None:
-            raise ValueError("machine.cores=null: a table of the library is for so many cores")
+            raise ValueError("machine.cores=null: a table of the library needs a number of cores")
         if not config.baselines:
-            raise ValueError("baselines=[]: a table of the library is compared with some")
+            raise ValueError("baselines=[]: a table of the library needs baselines")
         return cls(
             workload_options(config.workload),
             config.machine.options(),
@@ -81,10 +81,10 @@ class Measurement:
 
     @classmethod
     def from_dict(cls, data: Any) -> Measurement:
-        """Read what `as_dict` gave.
+        """Create it from the result of `as_dict`.
 
         Raises:
-            ValueError: it is not that.
+            ValueError: `data` is no such result.
         """
         try:
             return cls(
@@ -99,40 +99,40 @@ class Measurement:
         except KeyError as error:
             raise ValueError(f"the record of the measurement has no field {error}") from error
         except (TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise ValueError(f"is no record of a measurement: {error}") from error
+            raise ValueError(f"is not a record of a measurement: {error}") from error
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values, for the provenance."""
+        """Return it as JSON values, for the provenance."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a measurement came to.
+    """The result of a measurement.
 
     Attributes:
-        to: throughput ÷ that of each baseline, the median over the repeats.
-        lowest: … in the repeat where it was lowest.
-        beside: throughput ÷ that of each other table of the library, likewise.
+        to: throughput relative to each baseline, the median over the repeats.
+        lowest: the lowest of the repeats, for each baseline.
+        others: throughput relative to each other table of the library, the median.
     """
 
     to: Mapping[str, float]
     lowest: Mapping[str, float]
-    beside: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def best_baseline(self) -> str:
-        """The one that comes nearest."""
+        """The fastest baseline."""
         return min(self.to, key=lambda name: self.to[name])
 
     @property
     def margin(self) -> float:
-        """Throughput ÷ that of the best baseline."""
+        """Throughput relative to the best baseline."""
         return self.to[self.best_baseline]
 
     @property
     def unbeaten(self) -> list[str]:
-        """Baselines that were as fast in one repeat at least."""
+        """Baselines that were at least as fast in a repeat."""
         return [name for name, ratio in self.lowest.items() if ratio <= 1.0]
 
 
@@ -141,22 +141,22 @@ def measure_scores(
     how: Measurement,
     display: Display,
     phase: str,
-    beside: Mapping[str, PolicyDocument] = MappingProxyType({}),
+    others: Mapping[str, PolicyDocument] = MappingProxyType({}),
 ) -> Scores:
-    """Measure a table and the baselines side by side.
+    """Measure a table, the baselines and other tables in one comparison.
 
     Args:
         document: the table.
         how: the measurement.
-        display: shows.
-        phase: what it shows it as.
-        beside: other tables for the workload that are measured as well, by names that no baseline
-            has.
+        display: shows the progress.
+        phase: its name for the progress.
+        others: other tables for the workload to compare with, by names that differ from the
+            baselines'.
 
     Raises:
         PolicyFileError: the table does not fit the workload.
-        ValueError: there is no such workload, machine or baseline.
-        MeasuringError: something can't run, or leaves an inconsistent database.
+        ValueError: the workload, the machine or a baseline does not exist.
+        MeasuringError: a policy can't run, or leaves an inconsistent database.
         KeyboardInterrupt: Ctrl-C.
     """
     evaluator = Evaluator(how.workload, how.cores, machine=how.machine, seed=how.seed)
@@ -171,7 +171,7 @@ def measure_scores(
             evaluator.run_round,
             [
                 *baselines,
-                *(of_policy(name, to_json(one)) for name, one in beside.items()),
+                *(of_policy(name, to_json(other)) for name, other in others.items()),
                 of_policy(ENTRY, to_json(document)),
             ],
             plan,
@@ -181,24 +181,24 @@ def measure_scores(
         )
     if found.interrupted:
         raise KeyboardInterrupt
-    return _scores(found, set(beside))
+    return _scores(found, set(others))
 
 
 def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
-    """Refuse a table that is for another workload.
+    """Check that a table is for the workload.
 
     Raises:
-        PolicyFileError: it is.
+        PolicyFileError: it is for another one.
     """
     if document.signature != signature:
         raise PolicyFileError(
-            f"{document.name}: is for another signature than {signature.workload} has now; train "
-            "one for it"
+            f"{document.name}: does not fit the current signature of {signature.workload}; train "
+            "a new table"
         )
 
 
 _BEFORE = {"final_slices": 1}
-"""What tables of the library were measured with before it could be set."""
+"""Values of settings that records of earlier versions do not have."""
 
 
 def _within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
@@ -209,31 +209,34 @@ def _within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
 
 
 def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Settings:
-    """Settings out of JSON values, of the types of those in `plain`.
+    """Create settings from JSON values, with the types of those in `plain`.
 
     Raises:
-        KeyError, TypeError, ValueError: one is missing, of another type, or out of its range.
+        KeyError, TypeError, ValueError: a value is missing, of another type, or out of range.
     """
-    values = {one.name: type(getattr(plain, one.name))(data[one.name]) for one in fields(plain)}
+    values = {
+        setting.name: type(getattr(plain, setting.name))(data[setting.name])
+        for setting in fields(plain)
+    }
     for name, value in values.items():
         if value < 0 or (value == 0 and name != may_be_zero):
             raise ValueError(f"{name} is {value}")
     return replace(plain, **values)
 
 
-def _scores(found: Comparison, beside: Container[str]) -> Scores:
+def _scores(found: Comparison, others: Container[str]) -> Scores:
     if found.violations:
         raise MeasuringError(f"consistency violated: {found.violations[0]}")
     mine = found.row(ENTRY)
     assert mine is not None
     scores = found.scores(ENTRY)
-    to = {name: score for name, score in scores.items() if name not in beside}
+    to = {name: score for name, score in scores.items() if name not in others}
     if not to:
-        raise MeasuringError("no baseline committed anything; measure longer, with run.seconds")
+        raise MeasuringError("no baseline committed anything; use longer runs (run.seconds)")
     ratios = {row.subject.name: paired_ratios(mine, row) for row in found.rows if row is not mine}
-    # A baseline that committed nothing has no ratio, and is beaten.
+    # A baseline that committed nothing has no ratio and counts as beaten.
     return Scores(
         to,
         {name: min(ratios[name]) for name in to},
-        {name: score for name, score in scores.items() if name in beside},
+        {name: score for name, score in scores.items() if name in others},
     )

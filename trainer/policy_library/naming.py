@@ -1,4 +1,4 @@
-"""What a table of the library is called: its workload and its cores; and what it may be called."""
+"""Names of the library's tables: generated from workload and cores, and rules for others."""
 
 from __future__ import annotations
 
@@ -20,28 +20,26 @@ CONTENTION: Mapping[str, str] = {
     "tpcc": "warehouses",
     "ycsb": "theta",
 }
-"""The option that decides the contention: always told."""
+"""The option that determines the contention, which is part of every name."""
 
 
 def invalid_name_reason(name: str) -> str | None:
-    """Why a name, typed where a policy is named, could never mean a table; None if it may."""
+    """Return why a name can't refer to a table where policies are named; None if it can."""
     if not NAME.fullmatch(name):
-        return (
-            f"must be of letters, digits and _, at most {NAME_LONGEST}; --folder says where it goes"
-        )
+        return f"must be up to {NAME_LONGEST} letters, digits and _; use --folder for a path"
     if name in {LIBRARY, TUNED, *NATIVE} or is_seed(name):
-        return "means something else where policies are named"
+        return "has another meaning where policies are named"
     return None
 
 
 def distinguishing_options(
     workload: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """The options that tell a workload from others: its contention, and what is not as usual.
+    """Return the options that distinguish a workload: its contention, and non-default values.
 
     Args:
-        workload: its options, the name among them.
-        defaults: what they are if nothing is said.
+        workload: its options, including the name.
+        defaults: the default options.
     """
     contention = CONTENTION.get(workload.get("name", ""))
     return {
@@ -52,12 +50,14 @@ def distinguishing_options(
 
 
 def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: int) -> str:
-    """Such as `tpcc_4_warehouses_16_virtual_cores`, `ycsb_theta_0_9_16_virtual_cores`.
+    """Return a name such as `tpcc_4_warehouses_16_virtual_cores`.
+
+    Another example is `ycsb_theta_0_9_16_virtual_cores`.
 
     Args:
-        workload: its options, the name among them.
-        defaults: what they are if nothing is said; what is as there is left out.
-        cores: virtual ones.
+        workload: its options, including the name.
+        defaults: the default options, which are left out.
+        cores: the number of virtual cores.
     """
     words = [
         _option(key, value)
@@ -67,7 +67,7 @@ def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: 
 
 
 def _option(key: str, value: str) -> str:
-    """A count comes before what it counts: `1_warehouse`; else `theta_0_9`."""
+    """Format an option: a count precedes its noun, as `1_warehouse`; else `theta_0_9`."""
     if key.endswith("s") and value.isdigit():
         return f"{value}_{key.removesuffix('s') if value == '1' else key}"
     return f"{key}_{''.join(letter if letter.isalnum() else '_' for letter in value)}"

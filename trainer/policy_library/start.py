@@ -1,4 +1,4 @@
-"""Tables that a search starts from besides the seeds: files, and the library's nearest ones."""
+"""Tables from which a search starts besides the seeds: files, and the library's nearest tables."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from trainer.config import TrainingConfig, workload_options
 from trainer.search.base import Candidate
 
 LIBRARY = "library"
-"""In `search.start`: the tables of the library whose workloads and cores are nearest."""
+"""The value of `search.start` for the library's tables with the nearest workloads and cores."""
 
 NEAREST = 3
-"""So many of them at most."""
+"""The maximum number of these tables."""
 
 
 def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[Candidate]:
-    """What `search.start` names, as candidates, each table once.
+    """Return the tables named by `search.start` as candidates, each once.
 
-    Their schedules are taken along where schedules are searched for.
+    Their schedules are included if the search has schedules.
 
     Args:
-        places: the settings of each workload that is trained for; their search is one.
+        places: the settings of each workload of the training; their search is the same.
         encoding: of the workload's tables.
 
     Raises:
-        PolicyFileError: a name is no policy, or it is not for this workload.
+        PolicyFileError: a name is not a policy, or does not fit the workload.
     """
     found: dict[tuple[int, ...], Candidate] = {}
     for name in places[0].search.start:
@@ -46,7 +46,7 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
             except PolicyFileError as error:
                 raise PolicyFileError(f"search.start: {error}") from error
         for origin, document in named.items():
-            if not encoding.scheduled:  # a search that leaves schedules alone starts without one
+            if not encoding.scheduled:  # a search without schedules starts without one
                 document = replace(document, schedule=None)
             try:
                 vector = tuple(encoding.encode(document))
@@ -59,13 +59,13 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
 def nearest_entries(
     workload: Mapping[str, str], cores: int | None, signature: Signature
 ) -> dict[str, PolicyDocument]:
-    """The library's tables that fit the workload, by name, the nearest first (`NEAREST` at most).
+    """Return the library's tables that fit the workload, by name, nearest first, up to `NEAREST`.
 
-    Of several that were trained for the same place only the best there is taken.
+    Of several tables for the same place only the best is included.
 
     Args:
-        workload: its options, the name among them.
-        cores: of the machine; None: of no account.
+        workload: its options, including the name.
+        cores: of the machine; None to ignore the cores.
         signature: of the workload.
     """
     fitting: dict[str, tuple[str, PolicyDocument]] = {}
@@ -79,14 +79,14 @@ def nearest_entries(
         known = fitting.setdefault(place, (name, document))
         if _margin(document) > _margin(known[1]):
             fitting[place] = (name, document)
-    near = sorted(fitting.values(), key=lambda one: _distance(one[1], workload, cores))
+    near = sorted(fitting.values(), key=lambda entry: _distance(entry[1], workload, cores))
     return dict(near[:NEAREST])
 
 
 def _margin(document: PolicyDocument) -> float:
-    """Throughput ÷ that of the best baseline when it was added; 0 if that is not known.
+    """Return the recorded throughput relative to the best baseline; 0 if unknown.
 
-    Whoever wrote the file: scores that are no numbers are not known.
+    The file may come from anyone, so scores that are no numbers count as unknown.
     """
     scores = document.provenance.get("scores")
     ratios = list(scores.values()) if isinstance(scores, Mapping) else []
@@ -95,9 +95,9 @@ def _margin(document: PolicyDocument) -> float:
 
 
 def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int | None) -> float:
-    """By how many factors of e all numbers differ, one more for each word that does.
+    """Return the sum of the log ratios of all numbers, plus one for each word that differs.
 
-    Of a table that was trained for several places, the nearest of them counts.
+    For a table trained for several places, the nearest one counts.
     """
     return min(_distance_of(home, workload, cores) for home in training_places(document.provenance))
 
@@ -110,11 +110,11 @@ def _distance_of(home: TrainingPlace, workload: Mapping[str, str], cores: int | 
     ]
     if cores is not None:
         pairs = [*pairs, (cores, their_cores)]
-    return sum(_difference(one, other) for one, other in pairs)
+    return sum(_difference(first, other) for first, other in pairs)
 
 
-def _difference(one: object, other: object) -> float:
+def _difference(first: object, other: object) -> float:
     try:
-        return abs(math.log(float(str(one)) / float(str(other))))
+        return abs(math.log(float(str(first)) / float(str(other))))
     except (ValueError, ZeroDivisionError):
-        return float(one != other)
+        return float(first != other)

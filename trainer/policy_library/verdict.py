@@ -1,4 +1,4 @@
-"""Whether a table of the library still is what its file says."""
+"""Verifying a table of the library: whether its recorded score still holds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trainer.progress import Display
 
 @dataclass(frozen=True)
 class Verdict:
-    """What measuring a table again came to.
+    """The result of a verification.
 
     Attributes:
         entry: the table.
-        scores: as measured now; None if it could not be.
-        problem: why it does not hold; None if it does.
+        scores: the new scores; None if the measurement failed.
+        problem: why the recorded score does not hold; None if it does.
     """
 
     entry: Entry
@@ -27,7 +27,7 @@ class Verdict:
     problem: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return it as JSON values."""
         return {
             "name": self.entry.name,
             "holds": self.problem is None,
@@ -40,20 +40,20 @@ class Verdict:
 def verify_entry(
     entry: Entry, tolerance: float, seed: int | None, display: Display, number: str
 ) -> Verdict:
-    """Measure a table as it was measured when it was added, and compare.
+    """Repeat the measurement of a table and compare the scores.
 
     Args:
         entry: the table.
-        tolerance: it may have lost so much of its margin over the best baseline, relatively.
-        seed: of other inputs; None: the recorded ones, on which one build always gives the same.
-        display: shows.
-        number: of the table among those to verify, for what is shown.
+        tolerance: the relative loss of its margin over the best baseline that is acceptable.
+        seed: of other inputs; None for the recorded ones, on which a build always gives the same.
+        display: shows the progress.
+        number: of the table among those to verify, for display.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
     """
     if entry.changed:
-        return Verdict(entry, None, "was changed after it was measured: its digest is another")
+        return Verdict(entry, None, "was changed after its measurement: its digest differs")
     how = entry.measurement if seed is None else replace(entry.measurement, seed=seed)
     display.say(f"{number}: {entry.name}")
     try:

@@ -1,6 +1,6 @@
-"""A run of `heddle train` as one page for people.
+"""The HTML page about runs of `heddle train`.
 
-`saved_run` reads a run's folder, `table` shows its policy beside the nearest seed, `figures` the
-measured numbers, `window` is a short recording on virtual cores, `drawn` has the pictures inside
-the page, and `page` puts all of it into HTML.
+`saved_run` reads the folder of a run and `saved_sweep` that of a sweep. `table` compares the policy
+with the nearest seed, `figures` prepares the measurements, `window` records a short run on virtual
+cores, `drawn` embeds pictures, and `page` renders the HTML.
 """

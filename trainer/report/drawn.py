@@ -1,4 +1,4 @@
-"""Matplotlib's figures as part of a page: SVG that takes its colours and type from the page."""
+"""Matplotlib figures embedded in a page: SVG with the page's colours and fonts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ COLOURS = {
     "#1f9d80": "var(--c3)",
     "#8a3fd1": "var(--c4)",
 }
-"""What stands in the page's style for a colour of the figures: a dark page has others."""
+"""The page's style variable for each colour of a figure: the dark theme has other values."""
 
 STYLE: dict[str, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, and found by a search
-    "svg.hashsalt": "heddle",  # the same figure is the same text
+    "svg.fonttype": "none",  # text stays text: small and searchable
+    "svg.hashsalt": "heddle",  # the same figure gives the same text
 }
 
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -39,19 +39,19 @@ _COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
 
 
 def style() -> Any:
-    """A context in which figures are to be made and drawn."""
+    """Return a context in which to create and draw figures."""
     import matplotlib
 
-    context: Any = matplotlib.rc_context  # whose annotation is a list of all its keys
+    context: Any = matplotlib.rc_context  # its annotation lists every key
     return context(STYLE)
 
 
 def as_svg(figure: Figure, name: str) -> str:
-    """A figure, made in `style`, as an element of a page.
+    """Return a figure created within `style` as an SVG element for a page.
 
     Args:
-        figure: what to draw.
-        name: one word, of this figure alone in the page: ids of its parts begin with it.
+        figure: the figure to draw.
+        name: one word, unique in the page; the prefix of the element ids.
     """
     drawn = io.StringIO()
     with names_as_they_are(figure):
@@ -61,13 +61,13 @@ def as_svg(figure: Figure, name: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)
     text = re.sub(r'^<svg\b[^>]*?(viewBox="[^"]*")[^>]*>', r'<svg role="img" \1>', text)
     text = text.replace("xlink:href", "href")
-    text = re.sub(r"<style.*?</style>", "", text, count=1, flags=re.DOTALL)  # of the whole page
+    text = re.sub(r"<style.*?</style>", "", text, count=1, flags=re.DOTALL)  # would style the page
     text = _ID.sub(rf"\g<1>{name}-", _smaller(text))
     return _COLOUR.sub(lambda found: COLOURS[found[0].lower()], text)
 
 
 def _smaller(text: str) -> str:
-    """Without groups' names, without indentation, and to a hundredth of a point."""
+    """Drop group names and indentation, and round to a hundredth of a point."""
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = _TAG.sub(lambda tag: _LONG.sub(lambda found: f"{float(found[0]):.2f}", tag[0]), text)
     text = re.sub(r"\s*\n\s*", "\n", text)

@@ -1,4 +1,4 @@
-"""Measured numbers as a page shows them: bars, shares, and the words around them."""
+"""Measurements prepared for a page: bars, shares and their labels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from trainer.run import LEARNED
 from trainer.verdict import Verdict
 
 PARTS = {
-    "useful": "work that was committed",
+    "useful": "committed work",
     "waiting": "waiting for other transactions",
-    "wasted": "work that was thrown away by an abort",
+    "wasted": "aborted work",
     "backoff": "backing off after an abort",
     "commit": "committing",
 }
-"""Where the engine says that time went (`Result.time_s`), in words."""
+"""The parts of the time that the engine reports (`Result.time_s`), in words."""
 
 PLACES = 8
-"""So many places are named where transactions wait or abort."""
+"""The maximum number of accesses listed for waits and for aborts."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class ComparedView:
     """One policy of a comparison.
 
     Attributes:
-        name: as people write it.
-        learned: whether it is the one that was learned.
-        throughput: commits a second.
-        share: of the highest throughput, 0 to 1; `low` and `high` likewise of the quartiles.
-        low: see `share`.
-        high: see `share`.
-        score: the learned policy's throughput ÷ its; None for itself.
+        name: the display name.
+        learned: whether this is the learned policy.
+        throughput: commits per second.
+        share: throughput relative to the highest one, 0 to 1.
+        low: the first quartile, on the scale of `share`.
+        high: the third quartile, on the scale of `share`.
+        score: the learned policy's throughput ÷ this one's; None for the learned policy.
         abort_rate: aborted ÷ all attempts.
-        latency: p50 and p99 by type, µs; None without a commit.
+        latency: p50 and p99 by type, µs; None for a type without a commit.
         parts: share of the time, by the names of `PARTS`.
     """
 
@@ -57,16 +57,16 @@ class ComparedView:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison.
+    """A comparison of policies on one machine.
 
     Attributes:
-        machine: where it was made, in words.
-        note: how much was measured.
+        machine: the machine, in words.
+        note: the length and number of the runs.
         types: the columns of latency.
-        rows: the learned policy first, then the best first (`Comparison.ranked`).
+        rows: the learned policy first, then by descending throughput (`Comparison.ranked`).
         violations: of the database's consistency.
-        verdict: what it shows, in a line; empty if nothing was to compare with.
-        warnings: what makes the figures doubtful.
+        verdict: the result in a line; empty without a baseline.
+        warnings: what makes the measurements doubtful.
     """
 
     machine: str
@@ -80,12 +80,12 @@ class ComparisonView:
 
 @dataclass(frozen=True)
 class Place:
-    """Where transactions lose time or their work.
+    """An access at which transactions wait or abort.
 
     Attributes:
         name: the access, in words.
-        share: of all that is lost in this way, 0 to 1.
-        amount: in words.
+        share: of all waiting, or of all aborts, 0 to 1.
+        amount: the amount, in words.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Place:
 def comparison_view(
     comparison: Comparison, label: str = "", verdict: Verdict | None = None
 ) -> ComparisonView | None:
-    """A comparison's rows, in the scenario of that label; None if nothing was measured."""
+    """Return the view of a comparison in the scenario `label`; None if nothing was measured."""
     rows = comparison.rows
     if not rows:
         return None
@@ -109,7 +109,7 @@ def comparison_view(
         f"* the mix of types was not kept: {left_out_words(row)}" for row in rows if row.shortfalls
     ]
     if comparison.interrupted:
-        notes.append("cut short, so not all runs were made")
+        notes.append("interrupted before all runs were made")
     return ComparisonView(
         machine_words(rows[0].machine) + (f" ({label})" if label else ""),
         "; ".join(notes),
@@ -122,25 +122,25 @@ def comparison_view(
 
 
 def waited_by_state(rows: Sequence[Row]) -> list[float]:
-    """The share of all waiting that came before each state's access; empty if nobody waited.
+    """Return each state's share of all waiting, before its access; empty without any waiting.
 
     Args:
-        rows: of a policy, one per scenario; each counts as much as the others.
+        rows: a policy's rows, one per scenario, with equal weights.
     """
-    return _mean_shares([[one.waiting_by_state_s for one in row.repeats] for row in rows])
+    return _mean_shares([[result.waiting_by_state_s for result in row.repeats] for row in rows])
 
 
 def aborted_by_state(rows: Sequence[Row]) -> list[float]:
-    """The share of all aborts at each state, and at last at the commit; empty if there was none.
+    """Return each state's share of all aborts, and the commit's last; empty without any abort.
 
     Args:
-        rows: as of `waited_by_state`.
+        rows: see `waited_by_state`.
     """
-    return _mean_shares([[one.aborts_by_state for one in row.repeats] for row in rows])
+    return _mean_shares([[result.aborts_by_state for result in row.repeats] for row in rows])
 
 
 def waiting_places(row: Row, signature: Signature) -> list[Place]:
-    """Before which accesses most of the waiting comes, the most first."""
+    """Return the accesses with most waiting before them, in descending order."""
     shares = waited_by_state([row])
     worked = sum(result.machine.cores * result.duration_s for result in row.repeats) or 1.0
     total = sum(sum(result.waiting_by_state_s) for result in row.repeats)
@@ -151,14 +151,16 @@ def waiting_places(row: Row, signature: Signature) -> list[Place]:
 
 
 def abort_places(row: Row, signature: Signature) -> list[Place]:
-    """Where most aborts happen, the most first."""
+    """Return the accesses with most aborts, in descending order."""
     shares = aborted_by_state([row])
     count = sum(sum(result.aborts_by_state) for result in row.repeats)
     places = _most(shares[: signature.state_count], signature)
     if len(shares) > signature.state_count:
         places.append(("commit", shares[-1]))
     found = [Place(name, share, f"{share * count:,.0f} aborts") for name, share in places]
-    return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)[:PLACES]
+    return sorted((place for place in found if place.share > 0), key=lambda place: -place.share)[
+        :PLACES
+    ]
 
 
 def _most(shares: Sequence[float], signature: Signature) -> list[tuple[str, float]]:
@@ -167,7 +169,7 @@ def _most(shares: Sequence[float], signature: Signature) -> list[tuple[str, floa
         for state, share in enumerate(shares)
         if share > 0
     ]
-    return sorted(found, key=lambda one: -one[1])[:PLACES]
+    return sorted(found, key=lambda place: -place[1])[:PLACES]
 
 
 def _mean_shares(rows: Sequence[Sequence[Sequence[float]]]) -> list[float]:
@@ -177,7 +179,7 @@ def _mean_shares(rows: Sequence[Sequence[Sequence[float]]]) -> list[float]:
 def _shares(runs: Sequence[Sequence[float]]) -> list[float]:
     sums = [float(sum(column)) for column in zip(*runs, strict=False)]
     total = sum(sums)
-    return [one / total for one in sums] if total > 0 else []
+    return [part / total for part in sums] if total > 0 else []
 
 
 def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
@@ -194,12 +196,15 @@ def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
         high / most,
         scores.get(row.subject.name),
         row.abort_rate,
-        [(one.p50, one.p99) if one else None for one in map(row.latency_of, row.types)],
+        [
+            (latency.p50, latency.p99) if latency else None
+            for latency in map(row.latency_of, row.types)
+        ],
         _parts(row),
     )
 
 
 def _parts(row: Row) -> list[tuple[str, float]]:
-    sums = {name: sum(one.time_s.get(name, 0.0) for one in row.repeats) for name in PARTS}
+    sums = {name: sum(result.time_s.get(name, 0.0) for result in row.repeats) for name in PARTS}
     total = sum(sums.values())
     return [(name, sums[name] / total) for name in PARTS] if total > 0 else []

@@ -1,4 +1,4 @@
-"""The page: what runs left behind, as one HTML document that needs nothing else."""
+"""The page about runs: one self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ from trainer.verdict import Verdict
 TEMPLATE = "page.html.j2"
 STYLE = "style.css"
 SECTIONS = 8
-"""A sweep of more runs than this has no section for each: every run has a page of its own."""
+"""The page of a sweep with more runs has no section for each: every run has its own page."""
 
 WINDOWS = 4
-"""With more workloads trained for than this in a page there is no timeline: it would be large."""
+"""A page of more scenarios has no timelines: it would be large."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of what was trained, and on what."""
+    """A line of the training setup."""
 
     name: str
     value: str
@@ -62,7 +62,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Headline:
-    """How the policy compares with the best baseline somewhere."""
+    """The throughput relative to the best baseline on one machine."""
 
     score: float
     baseline: str
@@ -73,7 +73,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Spoken:
-    """What one transaction type does otherwise."""
+    """The differences of one transaction type from the seed, in words."""
 
     type: str
     sentences: list[str]
@@ -81,7 +81,7 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Count:
-    """How often a table does something, beside the seed."""
+    """How many cells of a kind the learned table and the seed have."""
 
     what: str
     mark: str
@@ -91,7 +91,7 @@ class Count:
 
 @dataclass
 class RunView:
-    """One run, as the template takes it."""
+    """One run, as the template expects it."""
 
     name: str
     title: str
@@ -118,13 +118,13 @@ class RunView:
 
 
 def make_page(runs: Sequence[SavedRun], config: ReportConfig, typed: str, display: Display) -> str:
-    """The page of some runs.
+    """Return the page about some runs.
 
     Args:
         runs: at least one.
-        config: what is drawn.
-        typed: the command that asks for it.
-        display: shows how far it is.
+        config: the contents of the page.
+        typed: the command line, for the footer.
+        display: shows the progress.
     """
     display.begin("report", len(runs))
     with_windows = sum(len(run.scenarios) for run in runs) <= WINDOWS
@@ -134,33 +134,33 @@ def make_page(runs: Sequence[SavedRun], config: ReportConfig, typed: str, displa
 
 
 def make_sweep_page(kept: SavedSweep, config: ReportConfig, typed: str, display: Display) -> str:
-    """The page of a sweep: what its runs came to, over the seeds and one by one.
+    """Return the page of a sweep: the statistics over the seeds, and each run.
 
     Up to `SECTIONS` runs have a section each.
 
     Args:
         kept: the sweep.
-        config: what is drawn.
-        typed: the command that asks for it.
-        display: shows how far it is.
+        config: the contents of the page.
+        typed: the command line, for the footer.
+        display: shows the progress.
     """
-    runs = [one.run for one in kept.runs if one.run is not None]
+    runs = [swept.run for swept in kept.runs if swept.run is not None]
     display.begin("report", len(runs))
     with_windows = sum(len(run.scenarios) for run in runs) <= WINDOWS
     few = len(runs) <= SECTIONS
     views = _views(runs, config, with_windows, display) if few else []
     sections = iter(views)
     rows = []
-    for one in kept.runs:
-        section = next(sections, None) if one.run is not None else None
+    for swept in kept.runs:
+        section = next(sections, None) if swept.run is not None else None
         rows.append(
             OverviewRow(
-                one.name,
+                swept.name,
                 section.anchor if section is not None else None,
-                one.state,
-                _headlines(one.run) if one.run is not None else [],
-                one.run.machine if one.run is not None else "–",
-                one.values,
+                swept.state,
+                _headlines(swept.run) if swept.run is not None else [],
+                swept.run.machine if swept.run is not None else "–",
+                swept.values,
             )
         )
     columns = list(kept.sweep.axes)
@@ -170,8 +170,8 @@ def make_sweep_page(kept: SavedSweep, config: ReportConfig, typed: str, display:
         _curves(runs) if few else None,
         kept.kinds(),
         [key for key in columns if key != SEED],
-        [(one.name, one.reason) for one in kept.runs if one.reason],
-        None if few else f"Each run has a page of its own, {kept.sweep.report.name} in its folder.",
+        [(swept.name, swept.reason) for swept in kept.runs if swept.reason],
+        None if few else f"Each run has its own page, {kept.sweep.report.name} in its folder.",
     )
     title = f"{kept.sweep.name}: {kept.finished} of {len(kept.runs)} runs finished"
     return _rendered(views, overview, title, typed)
@@ -212,7 +212,7 @@ def _rendered(views: Sequence[RunView], overview: Overview | None, title: str, t
 
 
 def _without_controls(value: Any) -> Any:
-    """What an expression of the template comes to, where names' control characters are text."""
+    """Return a value of the template with control characters in names made visible."""
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
     return "\n".join(map(visible, value.split("\n")))
@@ -225,10 +225,10 @@ class OverviewRow:
     Attributes:
         name: its name.
         anchor: its section in the page; None if it has none.
-        state: how far it is.
-        headlines: what it came to.
-        machine: where it was trained, in words.
-        values: what it has of the columns' settings.
+        state: its progress.
+        headlines: its results.
+        machine: the machine it was trained on, in words.
+        values: its values of the settings in the columns.
     """
 
     name: str
@@ -241,15 +241,15 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class Overview:
-    """Several runs side by side.
+    """Several runs in one table.
 
     Attributes:
-        rows: one a run.
-        columns: the settings that are shown of each.
+        rows: one per run.
+        columns: the settings shown for each run.
         curve: their learning curves.
-        kinds: of a sweep, what its runs come to over the seeds.
-        kind_columns: the settings that are shown of each kind.
-        damaged: of a sweep, the runs that can't be read, and why.
+        kinds: for a sweep, the statistics over the seeds.
+        kind_columns: the settings shown for each kind.
+        damaged: for a sweep, the unreadable runs, each with the reason.
         note: a line below the rows.
     """
 
@@ -263,12 +263,12 @@ class Overview:
 
 
 def _overview(runs: Sequence[SavedRun], views: Sequence[RunView]) -> Overview:
-    """What differs between the runs, and what they came to."""
+    """Return the results of the runs and the settings in which they differ."""
     settings = [run.dotted_settings for run in runs]
     differing = [
         key
-        for key in dict.fromkeys(key for one in settings for key in one)
-        if len({one.get(key) for one in settings}) > 1 and _worth_showing(key)
+        for key in dict.fromkeys(key for values in settings for key in values)
+        if len({values.get(key) for values in settings}) > 1 and _worth_showing(key)
     ]
     rows = [
         OverviewRow(
@@ -277,15 +277,15 @@ def _overview(runs: Sequence[SavedRun], views: Sequence[RunView]) -> Overview:
             view.state,
             view.headlines,
             view.machine,
-            {key: one.get(key, "–") for key in differing},
+            {key: values.get(key, "–") for key in differing},
         )
-        for view, one in zip(views, settings, strict=True)
+        for view, values in zip(views, settings, strict=True)
     ]
     return Overview(rows, differing, _curves(runs))
 
 
 def _curves(runs: Sequence[SavedRun]) -> str | None:
-    """All learning curves in one picture; None if there are none."""
+    """Draw all learning curves in one picture; None if there are none."""
     names = [run.name for run in runs]
     histories = {
         run.name if names.count(run.name) == 1 else str(run.folder.path): run.checkpoint.history
@@ -317,16 +317,22 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
         list(run.missing),
     )
     _add_curve(view, run, number)
-    compared = [(one.comparison, one.label, one.verdict) for one in run.scenarios]
-    compared += [(one.validation, one.label, one.validated) for one in run.scenarios]
+    compared = [
+        (scenario.comparison, scenario.label, scenario.verdict) for scenario in run.scenarios
+    ]
+    compared += [
+        (scenario.validation, scenario.label, scenario.validated) for scenario in run.scenarios
+    ]
     for comparison, label, verdict in compared:
         shown = comparison_view(comparison, label, verdict) if comparison is not None else None
         if shown is not None:
             view.comparisons.append(shown)
     if run.policy is not None:
         seeds = by_nearness(run.policy)
-        seed, explanation = next(one for one in seeds if config.beside in (None, one[0].name))
-        view.distances = [(policy_words(one.name), told.cells) for one, told in seeds]
+        seed, explanation = next(pair for pair in seeds if config.beside in (None, pair[0].name))
+        view.distances = [
+            (policy_words(document.name), explained.cells) for document, explained in seeds
+        ]
         _add_policy(view, run, run.policy, seed, explanation)
         if config.timeline.enabled and with_windows:
             _add_windows(view, run, run.policy, seed, config, number)
@@ -335,14 +341,14 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
 
 def _headlines(run: SavedRun) -> list[Headline]:
     found = [
-        _headline(one.verdict, f"{one.machine}{_in(one)}")
-        for one in run.scenarios
-        if one.verdict is not None
+        _headline(scenario.verdict, f"{scenario.machine}{_in(scenario)}")
+        for scenario in run.scenarios
+        if scenario.verdict is not None
     ]
-    for one in run.scenarios:
-        if one.validated is not None and one.validation is not None:
-            where = f"{machine_words(one.validation.rows[0].machine)}{_in(one)}"
-            found.append(replace(_headline(one.validated, where), measured_on_real=True))
+    for scenario in run.scenarios:
+        if scenario.validated is not None and scenario.validation is not None:
+            where = f"{machine_words(scenario.validation.rows[0].machine)}{_in(scenario)}"
+            found.append(replace(_headline(scenario.validated, where), measured_on_real=True))
     return found
 
 
@@ -360,7 +366,7 @@ def _title(run: SavedRun) -> str:
     warehouses = options.get("warehouses")
     if len(run.scenarios) > 1:
         name += f", {len(run.scenarios)} scenarios: " + " | ".join(
-            one.label for one in run.scenarios
+            scenario.label for scenario in run.scenarios
         )
     elif warehouses is not None:
         name += f", {warehouses} warehouse{'' if warehouses == 1 else 's'}"
@@ -369,9 +375,9 @@ def _title(run: SavedRun) -> str:
 
 def _workload_fact(scenario: SavedScenario) -> Fact:
     options = scenario.workload
-    name = str(options.pop("name", "not known"))
-    told = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
-    return Fact(f"Workload{_in(scenario)}", f"{name} ({told})" if told else name)
+    name = str(options.pop("name", "unknown"))
+    shown = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
+    return Fact(f"Workload{_in(scenario)}", f"{name} ({shown})" if shown else name)
 
 
 def _facts(run: SavedRun) -> list[Fact]:
@@ -392,27 +398,27 @@ def _facts(run: SavedRun) -> list[Fact]:
         facts.append(Fact("Engine", build))
     costs = first.settings.get("machine", {}).get("costs") if first.virtual else None
     if isinstance(costs, Mapping):
-        facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns for a cache line"))
-    facts.append(Fact("Search", str(search.get("name", "not known"))))
+        facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns per cache line"))
+    facts.append(Fact("Search", str(search.get("name", "unknown"))))
     if state.history:
         facts.append(
             Fact(
                 "Cost",
-                f"{_candidates(run)} measured in {len(state.history):,} generations, "
+                f"{_candidates(run)} evaluated in {len(state.history):,} generations, "
                 f"{state.seconds:,.0f} s",
             )
         )
-    facts.append(Fact("Seed", str(run.settings.get("seed", "not known"))))
+    facts.append(Fact("Seed", str(run.settings.get("seed", "unknown"))))
     for scenario, tuned in zip(run.scenarios, state.tuned, strict=False):
-        facts.append(Fact(f"Silo, tuned{_in(scenario)}", tuned.words))
+        facts.append(Fact(f"Tuned Silo{_in(scenario)}", tuned.words))
     if run.policy is not None and run.policy.schedule is not None:
         facts.append(Fact("Schedule", schedule_words(run.policy.schedule)))
     provenance = run.policy.provenance if run.policy is not None else {}
-    for key, label in (("origin", "The policy came from"), ("version", "Heddle"), ("date", "Date")):
+    for key, label in (("origin", "Origin of the policy"), ("version", "Heddle"), ("date", "Date")):
         if provenance.get(key):
             facts.append(Fact(label, str(provenance[key])))
     if run.typed:
-        facts.append(Fact("Typed", heddle_command("train", *run.typed)))
+        facts.append(Fact("Command", heddle_command("train", *run.typed)))
     return facts
 
 
@@ -429,23 +435,23 @@ def _add_curve(view: RunView, run: SavedRun, number: int) -> None:
     with style():
         view.curve = as_svg(history_figure(history, TUNED), f"curve{number}")
     last = history[-1]
-    view.curve_note = (
-        f"Throughput relative to {TUNED}, Silo under the backoff that suits it best. The "
-        f"incumbent's present estimate is {last.incumbent_words}. The search's short runs flatter"
-    )
+    incumbent = f"The incumbent's current estimate is {last.incumbent_words}"
+    view.curve_note = f"Throughput relative to {TUNED}, Silo with its best backoff. {incumbent}."
     if last.scores and run.objective is not None:
         each = ", ".join(
             f"{score:.3f} at {scenario.label}"
             for score, scenario in zip(last.scores, run.scenarios, strict=False)
         )
         view.curve_note = (
-            f"The {run.objective} over the scenarios of throughput relative to {TUNED}, Silo under "
-            f"the backoff that suits it best in each. The incumbent's present estimate is "
-            f"{last.incumbent_words}; the best of the last generation {last.best:.3f}: {each}. The "
-            "search's short runs flatter"
+            f"The {run.objective} over the scenarios of throughput relative to {TUNED}, Silo with "
+            f"its best backoff in each scenario. {incumbent}; the best of the last generation "
+            f"{last.best:.3f}: {each}."
         )
-    compared = all(one.comparison is not None and one.comparison.rows for one in run.scenarios)
-    view.curve_note += ": the comparison below measured the policy anew." if compared else "."
+    view.curve_note += " The short runs of the search overestimate it."
+    if all(
+        scenario.comparison is not None and scenario.comparison.rows for scenario in run.scenarios
+    ):
+        view.curve_note += " The comparison below is a new measurement."
 
 
 def _add_policy(
@@ -458,22 +464,23 @@ def _add_policy(
     view.seed = policy_words(seed.name)
     view.nearest = view.distances[0][0]
     view.explanation = explanation
-    spoken = groupby(explanation.sentences, key=lambda one: one.type)
+    spoken = groupby(explanation.sentences, key=lambda sentence: sentence.type)
     view.spoken = [
-        Spoken(_heading(kind), [one.text for one in sentences]) for kind, sentences in spoken
+        Spoken(_heading(kind), [sentence.text for sentence in sentences])
+        for kind, sentences in spoken
     ]
-    rows = [row for one in run.scenarios if (row := _row(one, LEARNED)) is not None]
+    rows = [row for scenario in run.scenarios if (row := _row(scenario, LEARNED)) is not None]
     waited, aborted = waited_by_state(rows), aborted_by_state(rows)
     after = table_view(policy, LEARNED, seed, waited, aborted)
     before = table_view(seed, seed.name)
     view.tables = [before, after]
     view.counts = _counts(before, after)
-    for one in run.scenarios:
+    for scenario in run.scenarios:
         for name in (LEARNED, seed.name):
-            measured = _row(one, name)
+            measured = _row(scenario, name)
             if measured is None:
                 continue
-            words = f"{policy_words(name)}{_in(one)}"
+            words = f"{policy_words(name)}{_in(scenario)}"
             view.waiting.append((words, waiting_places(measured, policy.signature)))
             view.aborts.append((words, abort_places(measured, policy.signature)))
 
@@ -492,7 +499,7 @@ def _counts(before: TableView, after: TableView) -> list[Count]:
         ("waits until the other has ended", "end"),
         ("dirty reads", "dirty"),
         ("published writes", "public"),
-        ("early validations beside those", "early"),
+        ("early validations of private writes", "early"),
     )
     return [Count(what, mark, _marked(before, mark), _marked(after, mark)) for what, mark in kinds]
 
@@ -511,8 +518,8 @@ def _add_windows(
 ) -> None:
     if not run.scenarios[0].virtual:
         view.no_windows = (
-            "No timeline can be recorded on real cores, and virtual ones would conflict at another "
-            "rate. heddle timeline records a policy on virtual cores."
+            "A run on real cores has no timeline: virtual cores would conflict at another rate. "
+            "heddle timeline records a policy on virtual cores."
         )
         return
     for at, scenario in enumerate(run.scenarios):
@@ -527,7 +534,7 @@ def _add_windows(
             what = f"the timelines{_in(scenario)}"
             view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
             return
-        view.windows += [replace(one, name=f"{one.name}{_in(scenario)}") for one in drawn]
+        view.windows += [replace(window, name=f"{window.name}{_in(scenario)}") for window in drawn]
 
 
 def _count(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What a run left behind: its settings, its curve, its policy, its comparisons."""
+"""The stored results of a run: settings, learning curve, policy and comparisons."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
-"""The groups of settings that a page tells of."""
+"""The groups of settings that a page shows."""
 
 
 class SavedRunError(ValueError):
-    """A file of a run that is damaged; the message names it, and what to do."""
+    """A damaged file of a run; the message names the file and the remedy."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What a run did not keep.
+    """A part of the page that is missing because the run did not store it.
 
     Attributes:
-        what: in words.
+        what: the part, in words.
         cure: how to get it.
-        command: what to type for it; None if there is nothing.
+        command: the command that makes it; None if there is none.
     """
 
     what: str
@@ -50,15 +50,15 @@ class Missing:
 
 @dataclass(frozen=True)
 class SavedScenario:
-    """What was trained for: a workload on a machine, and how the policy compares there.
+    """A scenario of a run: a workload on a machine, and its comparisons.
 
     Attributes:
-        label: how it is called among others; empty for the only one.
-        settings: of a training for it.
-        comparison: the closing one.
-        validation: the one on real cores, after a search on virtual ones.
-        verdict: what the closing comparison shows; None if there is none, or nothing to compare.
-        validated: what the comparison on real cores shows.
+        label: its name among several scenarios; empty for a single one.
+        settings: the settings of a training for this scenario.
+        comparison: the closing comparison.
+        validation: the comparison on real cores after a search on virtual ones.
+        verdict: of the closing comparison; None without one, or without a baseline.
+        validated: the verdict on real cores.
     """
 
     label: str
@@ -70,17 +70,17 @@ class SavedScenario:
 
     @property
     def finished(self) -> bool:
-        """Whether the closing comparison was made to its end."""
+        """Whether the closing comparison is complete."""
         return self.comparison is not None and not self.comparison.interrupted
 
     @property
     def virtual(self) -> bool:
-        """Whether its cores were virtual."""
+        """Whether it was trained on virtual cores."""
         return _part(self.settings, "machine").get("kind") == "virtual"
 
     @property
     def machine(self) -> str:
-        """Where it was trained, in words."""
+        """The machine it was trained on, in words."""
         if self.comparison is not None and self.comparison.rows:
             return machine_words(self.comparison.rows[0].machine)
         kind = str(_part(self.settings, "machine").get("kind", "threads"))
@@ -90,7 +90,7 @@ class SavedScenario:
 
     @property
     def cores(self) -> int | None:
-        """On how many it was trained; None if that is not known."""
+        """The number of cores it was trained on; None if unknown."""
         if self.comparison is not None and self.comparison.rows:
             return self.comparison.rows[0].machine.cores
         cores = _part(self.settings, "machine").get("cores")
@@ -103,23 +103,23 @@ class SavedScenario:
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The verdict's baseline, and throughput ÷ its; None without a verdict."""
+        """The verdict's baseline and the throughput relative to it; None without a verdict."""
         return None if self.verdict is None else (self.verdict.baseline, self.verdict.ratio)
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """Everything that a page is made of.
+    """A run as stored in its folder.
 
     Attributes:
-        folder: of the run.
-        settings: all of them.
-        typed: what was typed.
+        folder: the run's folder.
+        settings: all settings.
+        typed: the overrides on the command line.
         checkpoint: of the last generation; empty if there is none.
-        policy: the best policy so far, or the learned one; None if there is none yet.
-        scenarios: what it was trained for, one at least.
-        running: whether a process is working on it now.
-        missing: what is not there, and should be.
+        policy: the incumbent, or the learned policy; None before the first one.
+        scenarios: at least one.
+        running: whether a process holds the run.
+        missing: the parts that should exist but do not.
     """
 
     folder: RunFolder
@@ -138,22 +138,22 @@ class SavedRun:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to its end."""
+        """Whether the run is complete."""
         return all(scenario.finished for scenario in self.scenarios)
 
     @property
     def machine(self) -> str:
-        """Where it was trained, in words."""
+        """The machines it was trained on, in words."""
         return ", ".join(dict.fromkeys(scenario.machine for scenario in self.scenarios))
 
     @property
     def comparison(self) -> Comparison | None:
-        """The closing comparison in the first scenario: in the only one, of most runs."""
+        """The closing comparison in the first scenario. Most runs have one scenario."""
         return self.scenarios[0].comparison
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The verdict's baseline in the first scenario, and throughput ÷ its."""
+        """The verdict's baseline in the first scenario, and the throughput relative to it."""
         return self.scenarios[0].best
 
     @property
@@ -168,7 +168,7 @@ class SavedRun:
 
     @property
     def objective(self) -> str | None:
-        """What the scores in the scenarios came to one by, in words; None where there is one."""
+        """How scores of several scenarios are combined, in words; None for a single scenario."""
         if len(self.scenarios) == 1:
             return None
         name = str(_part(self.settings, "robust").get("objective"))
@@ -186,17 +186,17 @@ def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def read_run(folder: RunFolder, by_us: bool = False) -> SavedRun:
-    """Read a run's folder; what is not there is said.
+    """Read a run's folder and list its missing parts.
 
     Args:
-        folder: of the run.
-        by_us: whether this process holds it, and has ended its work there.
+        folder: the run's folder.
+        by_us: whether this process holds the run and has finished its work there.
 
     Raises:
         SavedRunError: a file is damaged.
-        CheckpointError: the checkpoint is.
-        PolicyFileError: the policy is.
-        RunFolderError: what was typed can't be read.
+        CheckpointError: the checkpoint is damaged.
+        PolicyFileError: the policy is damaged.
+        RunFolderError: the stored command line is unreadable.
     """
     missing: list[Missing] = []
     settings = _settings(folder.config, missing)
@@ -211,11 +211,11 @@ def read_run(folder: RunFolder, by_us: bool = False) -> SavedRun:
     else:
         if not checkpoint.history:
             missing.append(
-                Missing("the learning curve", "no generation was finished; resume it", resume)
+                Missing("the learning curve", "no generation was completed; resume with", resume)
             )
     policy = load(folder.policy) if folder.policy.exists() else None
     if policy is None:
-        missing.append(Missing("a policy", "none was found yet; resume it", resume))
+        missing.append(Missing("a policy", "the search has not found one; resume with", resume))
     labels = _labels(settings, folder.config)
     scenarios = []
     for label, own in zip(labels, folder.scenarios(len(labels)), strict=True):
@@ -240,51 +240,51 @@ def read_run(folder: RunFolder, by_us: bool = False) -> SavedRun:
 
 
 def _labels(settings: Mapping[str, Any], path: Path) -> list[str]:
-    """What the scenarios are called; of a training for one workload, nothing."""
+    """Return the labels of the scenarios; an empty one for a run without scenarios."""
     entries = _part(settings, "robust").get("scenarios") or []
-    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
-        raise _damaged(path, ValueError("robust.scenarios is no list of settings"))
-    found = [label_of(one) for one in combined(entries)]
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise _damaged(path, ValueError("robust.scenarios must be a list of settings"))
+    found = [label_of(entry) for entry in combined(entries)]
     return found if len(found) > 1 else [""]
 
 
 def _not_compared(scenario: SavedScenario, resume: str) -> list[Missing]:
-    """What of a scenario's comparisons is not there."""
+    """List the missing parts of a scenario's comparisons."""
     where = f" ({scenario.label})" if scenario.label else ""
     if scenario.comparison is None:
-        what = f"the closing comparison{where}, and with it where time goes"
-        return [Missing(what, "it is made when the search has ended; resume it", resume)]
+        what = f"the closing comparison{where}, with its time breakdown"
+        return [Missing(what, "it follows the search; resume with", resume)]
     missing = []
     if scenario.comparison.interrupted:
         what = f"a part of the closing comparison{where}"
-        missing.append(Missing(what, "it was cut short; resume it", resume))
+        missing.append(Missing(what, "it was interrupted; resume with", resume))
     if scenario.validation is None and _wants_validation(scenario.settings):
         what = f"the comparison on real cores{where}"
-        missing.append(Missing(what, "it was not made; resume it", resume))
+        missing.append(Missing(what, "it was not made; resume with", resume))
     return missing
 
 
 def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:
     text = _text(path)
     if text is None:
-        missing.append(Missing("the settings", f"{path.name} is not there; start a new run"))
+        missing.append(Missing("the settings", f"{path.name} is missing; start a new run"))
         return {}
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise _damaged(path, error) from error
     if not isinstance(found, Mapping):
-        raise _damaged(path, ValueError("it holds no settings"))
+        raise _damaged(path, ValueError("it has no settings"))
     for name in PARTS:
         if not isinstance(found.get(name, {}), Mapping):
-            raise _damaged(path, ValueError(f"{name} is no group of settings"))
+            raise _damaged(path, ValueError(f"{name} must be a group of settings"))
     return with_present_names(found)
 
 
 def _comparison(
     path: Path, policy: PolicyDocument | None
 ) -> tuple[Comparison | None, Verdict | None]:
-    """A comparison and its verdict, which earlier versions did not write: come to here, then."""
+    """Return a comparison and its verdict; judge it if an earlier version stored no verdict."""
     text = _text(path)
     if text is None:
         return None, None
@@ -304,7 +304,7 @@ def _comparison(
 
 
 def _text(path: Path) -> str | None:
-    """A file's text; None if it is not there."""
+    """Return a file's text; None if the file does not exist."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -318,7 +318,7 @@ def _text(path: Path) -> str | None:
 def _damaged(path: Path, error: Exception) -> SavedRunError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return SavedRunError(
-        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and "
+        f"{path}: is damaged: {reason[:200]}; restore a copy, or remove the file and "
         f"resume with: {heddle_command('train', f'resume={path.parent}')}"
     )
 

@@ -1,4 +1,4 @@
-"""What the runs of a sweep left behind, and what they come to over the seeds."""
+"""The stored runs of a sweep, and their statistics over the seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainer.run_folder import RunFolderError
 from trainer.sweep_folder import Sweep, SweepRun
 
 SEED = "seed"
-"""What runs of one kind differ in."""
+"""The setting in which runs of one kind differ."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class SweptRun:
     """A run of a sweep.
 
     Attributes:
-        values: what it has of the settings that are swept.
-        name: its folder's name; of a run that has not begun, its values.
-        state: how far it is, in words.
-        run: what it left; None if it has not begun or can't be read.
-        reason: why it can't be read; empty if it can.
+        values: its values of the swept settings.
+        name: its folder's name, or its values if it has not started.
+        state: its progress, in words.
+        run: its stored results; None if it has not started or is unreadable.
+        reason: why it is unreadable; empty otherwise.
     """
 
     values: dict[str, str]
@@ -37,12 +37,12 @@ class SweptRun:
 
 @dataclass(frozen=True)
 class SweptKind:
-    """The runs that differ in nothing but the seed.
+    """The runs that differ only in the seed.
 
     Attributes:
-        values: what they share of the settings that are swept.
-        scores: of the finished ones, throughput ÷ the best baseline's on the machine of the run.
-        missing: how many others there are.
+        values: their common values of the swept settings.
+        scores: the finished runs' throughput relative to the best baseline, on their machines.
+        missing: the number of unfinished runs.
     """
 
     values: dict[str, str]
@@ -51,7 +51,7 @@ class SweptKind:
 
     @property
     def quartiles(self) -> tuple[float, float, float] | None:
-        """First quartile, median and third quartile of the scores; None without any."""
+        """First quartile, median and third quartile of the scores; None without scores."""
         if not self.scores:
             return None
         if len(self.scores) == 1:
@@ -62,11 +62,11 @@ class SweptKind:
 
 @dataclass(frozen=True)
 class SavedSweep:
-    """A sweep.
+    """A sweep and its runs.
 
     Attributes:
-        sweep: its folder.
-        runs: in the order in which they are made.
+        sweep: the sweep's folder.
+        runs: in the order of execution.
     """
 
     sweep: Sweep
@@ -74,21 +74,21 @@ class SavedSweep:
 
     @property
     def finished(self) -> int:
-        """How many runs are finished."""
-        return sum(one.run is not None and one.run.finished for one in self.runs)
+        """The number of finished runs."""
+        return sum(swept.run is not None and swept.run.finished for swept in self.runs)
 
     def kinds(self) -> list[SweptKind]:
-        """The runs by what they share but for the seed; none if no setting but that is swept."""
+        """Group the runs that differ only in the seed; empty if only the seed is swept."""
         if set(self.sweep.axes) <= {SEED}:
             named = {"": list(self.runs)}
         else:
             named = {}
-            for one in self.runs:
-                key = str({name: one.values[name] for name in one.values if name != SEED})
-                named.setdefault(key, []).append(one)
+            for swept in self.runs:
+                key = str({name: swept.values[name] for name in swept.values if name != SEED})
+                named.setdefault(key, []).append(swept)
         found = []
         for runs in named.values():
-            done = [one.run for one in runs if one.run is not None and one.run.finished]
+            done = [swept.run for swept in runs if swept.run is not None and swept.run.finished]
             scores = [run.best[1] for run in done if run.best is not None]
             values = {key: value for key, value in runs[0].values.items() if key != SEED}
             found.append(SweptKind(values, scores, len(runs) - len(scores)))
@@ -96,9 +96,9 @@ class SavedSweep:
 
 
 def kinds_markdown(kept: SavedSweep) -> str:
-    """What the runs come to over the seeds, as a table in Markdown."""
+    """Return the statistics over the seeds as a Markdown table."""
     columns = [key for key in kept.sweep.axes if key != SEED]
-    heads = [*columns, "finished", "others", "× best baseline, median", "quartiles"]
+    heads = [*columns, "finished", "unfinished", "× best baseline, median", "quartiles"]
     lines = [_line(heads), _line(["---"] * len(heads))]
     for kind in kept.kinds():
         found = kind.quartiles
@@ -115,7 +115,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def read_sweep(sweep: Sweep) -> SavedSweep:
-    """Read the runs of a sweep; one that can't be read has the reason."""
+    """Read the runs of a sweep; an unreadable run has a reason."""
     return SavedSweep(sweep, [_read(sweep, run) for run in sweep.runs])
 
 

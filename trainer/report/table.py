@@ -1,4 +1,4 @@
-"""A policy table as a page shows it: a mark for what each cell does, and what it did before."""
+"""A policy table prepared for a page: the effect of each cell, and its value in the other table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class CellView:
     """One cell.
 
     Attributes:
-        mark: its colour: `wait`, `end`, `dirty`, `public`, `early`, or "" for nothing done.
-        text: what it holds.
-        moot: whether it is set and can have no effect.
-        before: what it held in the other table, if that was something else; else "".
-        words: the same in words.
+        mark: its style: `wait`, `end`, `dirty`, `public`, `early`, or "" without an action.
+        text: its value.
+        moot: whether it is set but cannot have an effect.
+        before: its value in the other table if that differs; else "".
+        words: its effect, in words.
     """
 
     mark: str
@@ -37,11 +37,11 @@ class RowView:
     Attributes:
         state: its number.
         access: its name.
-        on: what it does to which table.
-        loop: whether it is made several times.
-        cells: a wait a type, then read, write and validation.
-        waited: share of all waiting that came before this access, 0 to 1; None if not known.
-        aborted: share of all aborts that happened here, likewise.
+        on: the kind of access and the table.
+        loop: whether it is executed repeatedly.
+        cells: a wait per type, then read, write and validation.
+        waited: share of all waiting that came before this access, 0 to 1; None if unknown.
+        aborted: share of all aborts at this access, 0 to 1; None if unknown.
     """
 
     state: int
@@ -55,12 +55,12 @@ class RowView:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table.
+    """A policy table.
 
     Attributes:
-        name: the policy's, as people write it.
-        waits: the types waited for, a column each.
-        types: the rows of each type, by its name in words.
+        name: the policy's display name.
+        waits: the types waited for, one column each.
+        types: the rows of each type, by its display name.
     """
 
     name: str
@@ -75,14 +75,14 @@ def table_view(
     waited: Sequence[float] = (),
     aborted: Sequence[float] = (),
 ) -> TableView:
-    """A policy's CC table.
+    """Return the view of a policy's CC table.
 
     Args:
         document: the policy.
         name: its name.
-        other: cells that this one does not share are shown with what this one has.
-        waited: share of all waiting before each state's access; empty if not known.
-        aborted: share of all aborts at each state, likewise.
+        other: the table to compare with; a cell that differs shows both values.
+        waited: share of all waiting before each state's access; empty if unknown.
+        aborted: share of all aborts at each state; empty if unknown.
     """
     signature = document.signature
     painter = _Painter(document, other)
@@ -149,7 +149,7 @@ class _Painter:
         )
         if effect.wait[name] == "NO_WAIT":
             kind = type_words(self._signature.type_of(state).name)
-            words = f"no effect: by then {kind} depends on no {whom}"
+            words = f"no effect: at this point {kind} depends on no {whom}"
             return CellView("", self._short(wait), True, before, words)
         mark = "end" if wait == "COMMIT" else "wait"
         return CellView(mark, self._short(wait), False, before, words)
@@ -165,8 +165,8 @@ class _Painter:
         if now != "DIRTY":
             return CellView("", (now or "").lower(), before=before)
         if effect.dirty:
-            return CellView("dirty", "dirty", before=before, words="reads what is published, too")
-        return CellView("", "dirty", True, before, "no effect: nobody publishes to this table")
+            return CellView("dirty", "dirty", before=before, words="reads published versions, too")
+        return CellView("", "dirty", True, before, "no effect: no type publishes to this table")
 
 
 def _changed(before: bool, after: bool, yes: str, no: str) -> str:

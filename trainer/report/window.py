@@ -1,4 +1,4 @@
-"""A short recording of a policy on virtual cores, for the page's timelines."""
+"""Short recordings of policies on virtual cores, for the page's timelines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EVENTS = 500_000
 LONGEST_US = 60.0
 SHORTEST_US = 6.0
 ATTEMPTS = 2.5
-"""A window is as long as so many attempts."""
+"""The length of a window, in attempts of median duration."""
 
 
 class NoWindowError(ValueError):
-    """There is no timeline of a run; the message says why."""
+    """A run has no timeline; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Drawn:
     """A timeline in the page.
 
     Attributes:
-        name: the policy's.
+        name: the policy's display name.
         svg: the picture.
-        note: what is seen, in a line.
+        note: a summary of the recording, in a line.
     """
 
     name: str
@@ -51,16 +51,16 @@ def draw_windows(
     config: ReportTimelineConfig,
     prefix: str,
 ) -> list[Drawn]:
-    """Record each policy on the run's workload, and draw a part of each, all at one scale.
+    """Record each policy on the run's workload, and draw a part of each on one scale.
 
     Args:
-        run: what was trained for, on virtual cores.
-        policies: what to run, by name.
-        config: how much is recorded.
+        run: a scenario on virtual cores.
+        policies: the policies to run, by name.
+        config: the length of the recording.
         prefix: of the pictures' names in the page.
 
     Raises:
-        NoWindowError: it can't be recorded.
+        NoWindowError: the recording is not possible.
     """
     where, seed = _machine_of(run), _seed_of(run)
     try:
@@ -94,18 +94,18 @@ def draw_windows(
 
 
 def _machine_of(run: SavedScenario) -> VirtualConfig:
-    """The virtual cores of a run."""
+    """Return the virtual cores of a run."""
     kept: Any = run.settings.get("machine")
     try:
         costs = CostsConfig(**kept["costs"])
-        names = {one.name for one in fields(VirtualConfig)}
+        names = {field.name for field in fields(VirtualConfig)}
         if unknown := sorted({*kept} - names):
             raise NoWindowError(
                 f"config.yaml has settings of another version of Heddle: machine.{unknown[0]}"
             )
         cores = kept.get("cores")
         if cores is not None and not isinstance(cores, int):
-            raise NoWindowError(f"config.yaml: {shown(cores)} is no number of cores")
+            raise NoWindowError(f"config.yaml: {shown(cores)} is not a number of cores")
         return VirtualConfig(**{**kept, "costs": costs})
     except (KeyError, TypeError) as error:
         raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
@@ -114,7 +114,7 @@ def _machine_of(run: SavedScenario) -> VirtualConfig:
 def _seed_of(run: SavedScenario) -> int:
     seed = run.settings.get("seed", 1)
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise NoWindowError(f"config.yaml: {shown(seed)} is no seed")
+        raise NoWindowError(f"config.yaml: {shown(seed)} is not a seed")
     return seed
 
 
@@ -131,27 +131,27 @@ def _draw(name: str, timeline: Timeline, length_us: float, lanes: int, ident: st
     window = liveliest(timeline, length_us, lanes)
     with style():
         svg = as_svg(window_figure(timeline, window, ""), ident)
-    ended = [one for one in timeline.attempts if one.outcome is not None]
-    aborts = sum(one.outcome == "abort" for one in ended)
-    waits = sum(len(one.waits) for one in timeline.attempts)
+    ended = [attempt for attempt in timeline.attempts if attempt.outcome is not None]
+    aborts = sum(attempt.outcome == "abort" for attempt in ended)
+    waits = sum(len(attempt.waits) for attempt in timeline.attempts)
     note = (
-        f"The liveliest {length_us:.0f} µs, on {len(window.cores)} of {timeline.cores} virtual "
-        f"cores. In all of the {timeline.end / 1000:.0f} µs that were recorded "
-        f"{len(ended) - aborts:,} transactions ended, {aborts:,} attempts aborted and {waits:,} "
-        "waits were made."
+        f"The busiest {length_us:.0f} µs, on {len(window.cores)} of {timeline.cores} virtual "
+        f"cores. The whole recording of {timeline.end / 1000:.0f} µs has "
+        f"{len(ended) - aborts:,} ended transactions, {aborts:,} aborted attempts and {waits:,} "
+        "waits."
     )
     return Drawn(policy_words(name), svg, note)
 
 
 def liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
-    """Where most attempts can be seen, and the cores that make most of them.
+    """Return the window with the most visible attempts, and the cores that run most of them.
 
     Cores that back off or wait all the time would be empty lanes, or one long bar.
 
     Args:
-        timeline: what happened.
-        length_us: of the window.
-        lanes: how many cores at most.
+        timeline: the recording.
+        length_us: length of the window.
+        lanes: the maximum number of cores.
     """
     length = length_us * 1000
     starts = range(max(1, math.ceil(2 * timeline.end / length) - 2))
@@ -165,7 +165,7 @@ def liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
 
 
 def _liveliest_cores(timeline: Timeline, attempts: Iterable[Attempt], lanes: int) -> set[int]:
-    """Of each type the core with most of its attempts, then the cores with most of any."""
+    """For each type, the core with most of its attempts; then the cores with most attempts."""
     by_type: dict[str, Counter[int]] = {}
     for attempt in attempts:
         by_type.setdefault(attempt.type, Counter())[attempt.core] += 1

@@ -1,1 +1,1 @@
-"""The runs of `heddle train` as a collection: listed, compared, tagged, removed."""
+"""Managing the runs of `heddle train`: list, compare, tag, remove."""

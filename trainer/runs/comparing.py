@@ -1,18 +1,17 @@
-"""Runs side by side: what they came to, and the settings in which they differ."""
+"""Comparing runs: their results, and the settings in which they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from trainer.report.saved_run import SavedRun
 
 NOT_SETTINGS = ("mlflow", "evaluation.backend", "evaluation.address", "report", "runs_dir")
-"""Settings of where a run is measured and recorded: they change no result."""
+"""Settings of where a run is measured and recorded, which do not affect the result."""
 
 
 def results(run: SavedRun) -> dict[str, str]:
-    """What a run came to, by name: throughput, the ratio to each baseline, the verdict."""
+    """Return the results of a run by name: throughput, the ratio to each baseline, the verdict."""
     found: dict[str, str] = {}
     for scenario in run.scenarios:
         where = f" ({scenario.label})" if scenario.label else ""
@@ -30,17 +29,15 @@ def results(run: SavedRun) -> dict[str, str]:
 
 
 def settings_of(run: SavedRun) -> dict[str, str]:
-    """The settings of a run that may change its result, by dotted name."""
+    """Return the settings that may affect the result of a run, by dotted name."""
     return {
         key: value
         for key, value in run.dotted_settings.items()
-        if not any(key == one or key.startswith(f"{one}.") for one in NOT_SETTINGS)
+        if not any(key == group or key.startswith(f"{group}.") for group in NOT_SETTINGS)
     }
 
 
 def differing(tables: Sequence[Mapping[str, str]]) -> list[str]:
-    """The names whose values are not the same in all tables, in the order of the first."""
+    """Return the names whose values differ between tables, in the order of the first table."""
     names = dict.fromkeys(name for table in tables for name in table)
     return [name for name in names if len({table.get(name) for table in tables}) > 1]
-
-

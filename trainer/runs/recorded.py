@@ -1,4 +1,4 @@
-"""The MLflow record of a run that is over: its tags, and its deletion."""
+"""The MLflow record of a finished run: its tags, and its deletion."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trainer.runs.tags import PREFIX
 
 
 class RunRecord:
-    """The record of a run, if there is one; what MLflow refuses is reported and goes no further.
+    """The MLflow record of a run, if there is one; errors of MLflow are returned, not raised.
 
     Args:
         run: the run.
-        runs_dir: holds the store, if the run was not recorded elsewhere.
+        runs_dir: the folder of the store, unless the run was recorded elsewhere.
     """
 
     def __init__(self, run: RunFolder, runs_dir: Path) -> None:
@@ -31,14 +31,14 @@ class RunRecord:
 
     @property
     def exists(self) -> bool:
-        """Whether the run was recorded, and the store may still be there."""
+        """Whether the run was recorded, and its store may still exist."""
         if self._run_id is None:
             return False
         file = sqlite_file(self._store.uri)
         return file is None or file.is_file()
 
     def tag(self, tags: Mapping[str, str], removed: Iterable[str]) -> str | None:
-        """Set and remove tags; why that failed, None if it did not."""
+        """Set and remove tags; return the reason of a failure, else None."""
         if not self.exists:
             return None
         try:
@@ -54,9 +54,9 @@ class RunRecord:
         return None
 
     def delete(self) -> str | None:
-        """Mark the record as deleted; why it stays, None if there is none any more.
+        """Mark the record as deleted; return why it stays, None if it is deleted.
 
-        A record that holds the file of a registered version stays.
+        A record with the file of a registered version stays.
         """
         if not self.exists:
             return None

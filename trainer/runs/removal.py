@@ -1,4 +1,4 @@
-"""Removing runs: the folder at once or not at all, and the record of it."""
+"""Removing a run: its folder, atomically, and its record."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from trainer.lock import held
 from trainer.run_folder import RunFolder
 
 REMOVED = ".removed-"
-"""What the name of a folder begins with while it is removed: no command takes it for a run."""
+"""Prefix of a folder's name during its removal: no command takes it for a run."""
 
 
 def remove_run(run: RunFolder) -> None:
     """Remove a run's folder.
 
-    It is renamed first: a removal that is cut short leaves no half of a run, and the next removal
-    beside it ends it.
+    It is renamed first, so that an interrupted removal leaves no partial run. The next removal in
+    the same folder completes it.
 
     Raises:
-        HeldError: a process is working there.
+        HeldError: a process uses the run.
         WritingError: it can't be removed.
     """
     path = run.path.resolve()
@@ -32,11 +32,13 @@ def remove_run(run: RunFolder) -> None:
         for left in path.parent.glob(f"{REMOVED}*"):
             shutil.rmtree(left)
     except OSError as error:
-        raise WritingError(f"{run.path}: can't be removed: {write_failure_reason(error)}") from error
+        raise WritingError(
+            f"{run.path}: can't be removed: {write_failure_reason(error)}"
+        ) from error
 
 
 def size_words(count: int) -> str:
-    """Bytes in words."""
+    """Format a number of bytes."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -44,5 +46,5 @@ def size_words(count: int) -> str:
 
 
 def refuse_link(path: Path) -> str | None:
-    """Why a folder is not removed: a link leads to one that may be elsewhere in use."""
+    """Return why a link is not removed: its target may be in use elsewhere."""
     return f"{path}: is a link; remove the folder that it leads to" if path.is_symlink() else None

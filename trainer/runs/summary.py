@@ -1,4 +1,4 @@
-"""What a list says of a run, read without opening its policy or its record."""
+"""The entry of a run in a list, read without its policy or its MLflow record."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ class RunSummary:
     """A run in a list.
 
     Attributes:
-        name: what a command takes for it: below `runs_dir`, or the folder.
+        name: its name in commands: relative to `runs_dir`, or the folder.
         path: its folder.
-        began: when its folder was made, UTC, in ISO 8601.
-        state: how far it is.
+        began: when its folder was created, UTC, in ISO 8601.
+        state: its progress.
         workload: its name.
-        machine: where it was trained, in words.
-        search: by which search.
+        machine: the machine it was trained on, in words.
+        search: the search.
         seed: its seed.
-        typed: what was typed for it.
-        baseline: the one that the verdict names, the best of the closing comparison; None before
-            that.
-        score: throughput ÷ its: the geometric mean over the repeats, as in the verdict.
-        score_on_threads: throughput ÷ the best baseline's on real cores, after virtual ones.
-        verdict: what the closing comparison shows, in a line; None where none was written.
-        tags: of people.
-        bytes: what its folder takes.
+        typed: the overrides on the command line.
+        baseline: the verdict's baseline, the best of the closing comparison; None before it.
+        score: throughput relative to it: the geometric mean over the repeats, as in the verdict.
+        score_on_threads: throughput relative to the best baseline on real cores.
+        verdict: of the closing comparison, in a line; None if none is stored.
+        tags: set by users.
+        bytes: the size of its folder.
     """
 
     name: str
@@ -63,18 +62,18 @@ class RunSummary:
     bytes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
 def find_runs(runs_dir: Path) -> list[RunFolder]:
-    """All runs in a folder and in its sweeps, the newest last."""
+    """Find all runs in a folder and in its sweeps, the newest last."""
     found = [RunFolder(path) for path in _folders(runs_dir) if is_run(path)]
     return sorted(found, key=lambda run: (_began(run.path), str(run.path)))
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder is one that `heddle train` made for a run."""
+    """Whether `heddle train` created the folder for a run."""
     run = RunFolder(path)
     return run.config.is_file() and (
         run.overrides.is_file() or run.policy.is_file() or (path / FILE_NAME).is_file()
@@ -82,7 +81,7 @@ def is_run(path: Path) -> bool:
 
 
 def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
-    """What a list says of a run; files that can't be read make it a damaged one."""
+    """Read the entry of a run; with unreadable files its state is `damaged`."""
     settings = run.saved_settings()
     provenance, damaged = _provenance(run)
     comparison, unreadable = _json(run.scenarios(1)[0].comparison)
@@ -90,7 +89,7 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
     if scenarios:
         comparison, unreadable = _json(run.scenarios(len(scenarios) + 1)[0].comparison)
     scores, on_threads = _best(provenance.get("scores")), _best(provenance.get("scores_on_threads"))
-    if not scenarios:  # of several the score is of all together, and the verdict of the first
+    if not scenarios:  # with several scenarios the score is combined, and the verdict the first's
         validation, _ = _json(run.scenarios(1)[0].validation)
         scores = _judged(comparison) or scores
         on_threads = _judged(validation) or on_threads
@@ -107,7 +106,8 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
         path=str(run.path),
         began=datetime.fromtimestamp(_began(run.path), UTC).isoformat(timespec="seconds"),
         state=state,
-        workload=str(workload.get("name", "–")) + (f" ({len(scenarios)} entries)" if scenarios else ""),
+        workload=str(workload.get("name", "–"))
+        + (f" ({len(scenarios)} entries)" if scenarios else ""),
         machine=_machine(provenance, settings),
         search=str(search.get("name", "–")),
         seed=seed if isinstance(seed, int) else None,
@@ -132,12 +132,12 @@ def _folders(runs_dir: Path) -> Iterator[Path]:
             continue
         for sweep in path.iterdir():
             if sweep.is_dir():
-                yield from (one for one in sweep.iterdir() if one.is_dir())
+                yield from (folder for folder in sweep.iterdir() if folder.is_dir())
 
 
 def _began(path: Path) -> float:
-    """When a run was begun: its settings were written then, or when it was resumed."""
-    times = [one.stat().st_mtime for one in (path / "config.yaml", path) if one.exists()]
+    """Return when a run started: the time of its settings, written at the start or on resuming."""
+    times = [file.stat().st_mtime for file in (path / "config.yaml", path) if file.exists()]
     return min(times, default=0.0)
 
 
@@ -149,7 +149,7 @@ def _name(path: Path, runs_dir: Path) -> str:
 
 
 def _json(path: Path) -> tuple[Mapping[str, Any] | None, bool]:
-    """A document, None if it is not there; and whether it can't be read."""
+    """Return a document, None if missing, and whether it is unreadable."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -165,21 +165,23 @@ def _provenance(run: RunFolder) -> tuple[Mapping[str, Any], bool]:
 
 
 def _best(scores: Any) -> tuple[str, float] | None:
-    """The best baseline, and the score against it."""
+    """Return the best baseline, and the score relative to it."""
     if not isinstance(scores, Mapping):
         return None
-    known = {str(name): one for name, one in scores.items() if isinstance(one, int | float)}
+    known = {str(name): score for name, score in scores.items() if isinstance(score, int | float)}
     if not known:
         return None
-    name = min(known, key=lambda one: known[one])
+    name = min(known, key=lambda baseline: known[baseline])
     return name, float(known[name])
 
 
 def _judged(comparison: Mapping[str, Any] | None) -> tuple[str, float] | None:
-    """The verdict's baseline and ratio, as the run's page has them; None where none was written."""
+    """Return the verdict's baseline and ratio, as in the run's page; None if none is stored."""
     found = _part(comparison or {}, "verdict")
     name, ratio = found.get("baseline"), found.get("ratio")
-    return (name, float(ratio)) if isinstance(name, str) and isinstance(ratio, int | float) else None
+    return (
+        (name, float(ratio)) if isinstance(name, str) and isinstance(ratio, int | float) else None
+    )
 
 
 def _verdict(comparison: Mapping[str, Any] | None) -> str | None:
@@ -200,7 +202,7 @@ def _typed(run: RunFolder) -> list[str]:
         found = json.loads(run.overrides.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []
-    return [str(one) for one in found] if isinstance(found, list) else []
+    return [str(text) for text in found] if isinstance(found, list) else []
 
 
 def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:

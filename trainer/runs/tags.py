@@ -1,4 +1,4 @@
-"""Tags that people give to runs: a file in the run's folder, and tags of its MLflow record."""
+"""User-defined tags of runs: a file in the run's folder, and tags of its MLflow record."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from trainer.run_folder import RunFolder
 
 FILE_NAME = "tags.json"
 PREFIX = "tag."
-"""What their names begin with in MLflow, where Heddle and MLflow have tags of their own."""
+"""Prefix of the tags in MLflow, which separates them from Heddle's and MLflow's own."""
 
 _KEY = re.compile(r"[\w.\- /:]{1,200}")
 
 
 class TagError(ValueError):
-    """A tag that can't be given; the message says what is wrong with it."""
+    """An invalid tag; the message has the reason."""
 
 
 def parse_tags(typed: Sequence[str]) -> dict[str, str]:
-    """Tags as they are typed: `key`, or `key=value`.
+    """Parse tags from a command line: `key`, or `key=value`.
 
     Raises:
-        TagError: a key has signs that MLflow does not take.
+        TagError: a key has characters that MLflow does not accept.
     """
     found = {}
     for text in typed:
         key, _, value = text.partition("=")
         if not _KEY.fullmatch(key) or not key.strip():
             raise TagError(
-                f"{text[:60]}: a tag is KEY or KEY=VALUE, its key of letters, digits, spaces and "
-                "_ - . / :, such as baseline or ticket=42"
+                f"{text[:60]}: a tag is KEY or KEY=VALUE; the key consists of letters, digits, "
+                "spaces and _ - . / :, such as baseline or ticket=42"
             )
         found[key] = value
     return found
 
 
 def read_tags(run: RunFolder) -> dict[str, str]:
-    """The tags of a run; none if they can't be read."""
+    """Read the tags of a run; none if unreadable."""
     try:
         found = json.loads((run.path / FILE_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -53,11 +53,11 @@ def write_tags(run: RunFolder, tags: Mapping[str, str]) -> None:
     """Replace the tags of a run.
 
     Raises:
-        WritingError: they can't be written; those before are as they were.
+        WritingError: they can't be written; the old tags stay.
     """
     write_atomically(run.path / FILE_NAME, json.dumps(dict(tags), ensure_ascii=False) + "\n")
 
 
 def tag_words(tags: Mapping[str, str]) -> str:
-    """Tags as they are typed."""
+    """Format tags as on a command line."""
     return ", ".join(f"{key}={value}" if value else key for key, value in tags.items())

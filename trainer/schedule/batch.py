@@ -1,4 +1,4 @@
-"""A batch of transactions: what every scheduling policy works on."""
+"""A batch of transactions, the input of every scheduling policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = npt.NDArray[np.uint32]
 
 FILLER, READ, WRITE = range(3)
 CODES = {"*": FILLER, "r": READ, "w": WRITE}
-"""Operations as files spell them."""
+"""The codes of operations in files."""
 PROTOCOLS = ("mvtso", "lock", "occ")
 
 Operation = tuple[str, Hashable]
@@ -25,7 +25,7 @@ Operation = tuple[str, Hashable]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Transactions, one after the other.
+    """A sequence of transactions.
 
     Attributes:
         lengths: slots of each transaction.
@@ -42,22 +42,22 @@ class Batch:
 
     @cached_property
     def owners(self) -> Numbers:
-        """Of every slot: the index of its transaction."""
+        """For every slot the index of its transaction."""
         return np.repeat(np.arange(len(self), dtype=np.uint32), self.lengths)
 
     @cached_property
     def users(self) -> npt.NDArray[np.int64]:
-        """By key: how many transactions use it."""
+        """For every key the number of transactions that use it."""
         used = self.accesses != FILLER
         pairs = np.unique(np.stack([self.keys[used], self.owners[used]]), axis=1)
         return np.bincount(pairs[0])
 
     def problem(self, protocol: str) -> SchedulingProblem:
-        """The batch under the rules of a protocol, to be placed."""
+        """Return the scheduling problem of the batch under the rules of a protocol."""
         return SchedulingProblem(TransactionBatch(self.lengths, self.accesses, self.keys), protocol)
 
     def only_keys(self, wanted: npt.NDArray[np.bool_]) -> Batch:
-        """The same transactions, as who knows of these keys alone sees them.
+        """Return the same transactions with all other keys replaced by fillers.
 
         Args:
             wanted: by key.
@@ -71,7 +71,7 @@ class Batch:
 
 
 def make_batch(transactions: Iterable[Sequence[Operation]]) -> Batch:
-    """A batch of operations as files have them; keys may be whatever can be told apart."""
+    """Create a batch from operations as in files; keys may be any hashable values."""
     numbers: dict[Hashable, int] = {}
     lengths, accesses, keys = [], [], []
     for transaction in transactions:

@@ -1,4 +1,4 @@
-"""The commands below `heddle lab` that place transactions."""
+"""The commands of `heddle lab` that schedule transactions."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ Examples:
     "--order",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Indexes of the transactions, from 0, JSON.  [default: as the workload has them]",
+    help="Transaction indexes from 0, JSON.  [default: order of the workload]",
 )
 @with_protocol
 @one_message
 def makespan(workload: Path, order: Path | None, protocol: str) -> None:
-    """Print how many time units a schedule takes."""
+    """Print the makespan of a schedule in time units."""
     batch = read_batch(workload)
     placed = np.arange(len(batch)) if order is None else read_order(order, len(batch))
     click.echo(batch.problem(protocol).makespan(placed))
@@ -74,21 +74,21 @@ def makespan(workload: Path, order: Path | None, protocol: str) -> None:
     "--policies",
     default=",".join(POLICIES),
     metavar="NAME,NAME",
-    help=f"Which to compare, of {', '.join(POLICIES)}.  [default: all]",
+    help=f"Policies to compare, of {', '.join(POLICIES)}.  [default: all]",
 )
 @click.option(
     "--evaluations",
     type=click.IntRange(1, 100_000_000),
     default=5000,
     show_default=True,
-    help="Schedules that a policy that searches may evaluate.",
+    help="Schedules that a search policy may evaluate.",
 )
 @click.option(
     "--seconds",
     type=NumberRange(0, 1_000_000, min_open=True),
     default=60.0,
     show_default=True,
-    help="After which a policy is stopped and has what it has; the table says so.",
+    help="Time limit of a policy; the table marks stopped ones.",
 )
 @one_message
 def schedules(
@@ -101,9 +101,9 @@ def schedules(
     evaluations: int,
     seconds: float,
 ) -> None:
-    """Order a workload by every policy; print what each reaches, and in how many seconds.
+    """Order a workload by every policy; print the makespans and durations.
 
-    An online policy never moves what it has placed. What Ctrl-C ends is reported as far as it came.
+    An online policy never moves placed transactions. After Ctrl-C, the results so far are printed.
     """
     output = output_file(words, output, workload)
     plan = Plan(protocol, seed, evaluations, seconds, _names(policies))
@@ -126,21 +126,21 @@ def _compare(batch: Batch, plan: Plan, reached: list[Reached]) -> None:
         def tell(name: str, done: float) -> None:
             shown.update(len(reached) + done, name)
 
-        for one in compare(batch, plan, tell):
-            reached.append(one)
-            shown.update(len(reached), one.policy)
+        for result in compare(batch, plan, tell):
+            reached.append(result)
+            shown.update(len(reached), result.policy)
 
 
 def _names(text: str) -> list[str]:
-    """The policies that were asked for.
+    """Return the requested policies.
 
     Raises:
-        ScheduleError: one is unknown, or none was named.
+        ScheduleError: a name is unknown, or there is none.
     """
     names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
         if name not in POLICIES:
-            raise ScheduleError(f"--policies {name}: there is none; give {', '.join(POLICIES)}")
+            raise ScheduleError(f"--policies {name}: no such policy; use {', '.join(POLICIES)}")
     if not names:
-        raise ScheduleError(f"--policies: names none; give one or more of {', '.join(POLICIES)}")
+        raise ScheduleError(f"--policies: must name at least one of {', '.join(POLICIES)}")
     return names

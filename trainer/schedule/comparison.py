@@ -1,4 +1,4 @@
-"""Policies side by side: what each reaches on one batch, and how long it takes."""
+"""Comparing scheduling policies on one batch: makespan and duration."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ US = 1e6
 
 @dataclass(frozen=True)
 class Reached:
-    """What a policy made of the batch.
+    """The result of a policy on the batch.
 
     Attributes:
         policy: its name.
-        online: whether it never moves what it has placed.
+        online: whether it never moves placed transactions.
         makespan: of its order, in time units.
-        seconds: that it took to order the whole batch, which it has in memory.
-        finished: False if it was stopped when its time was up.
+        seconds: to order the whole batch, which is in memory.
+        finished: False if it was stopped at the time limit.
     """
 
     policy: str
@@ -37,13 +37,13 @@ class Reached:
 
 @dataclass(frozen=True)
 class Plan:
-    """How policies are compared.
+    """The parameters of a comparison.
 
     Attributes:
-        protocol: whose rules the transactions run under.
-        seed: of what the policies draw.
-        evaluations: schedules that a policy that searches may evaluate.
-        seconds: after which a policy is stopped.
+        protocol: the protocol whose rules apply.
+        seed: of the policies' random numbers.
+        evaluations: schedules that a search policy may evaluate.
+        seconds: time limit of a policy.
         policies: their names.
     """
 
@@ -58,9 +58,9 @@ def compare(batch: Batch, plan: Plan, tell: Callable[[str, float], None]) -> Ite
     """Run policies, one after the other.
 
     Args:
-        batch: what they order.
-        plan: which, and how.
-        tell: told the policy at work and the share of its work that is done.
+        batch: the transactions.
+        plan: the parameters.
+        tell: called with the current policy and the share of its work that is done.
     """
     problem = batch.problem(plan.protocol)
     for name in plan.policies:
@@ -74,7 +74,7 @@ def compare(batch: Batch, plan: Plan, tell: Callable[[str, float], None]) -> Ite
             return not stopped
 
         task = Task(batch, plan.protocol, plan.seed, plan.evaluations, proceed)
-        # Made before the clock starts: a system has them from the transactions' arrival on.
+        # Created before the clock starts: a real system has them on arrival of the transactions.
         _ = task.problem, task.hot_problem, task.random
         began = time.perf_counter()
         order = POLICIES[name].order(task)
@@ -84,21 +84,21 @@ def compare(batch: Batch, plan: Plan, tell: Callable[[str, float], None]) -> Ite
 
 
 def comparison_table(batch: Batch, plan: Plan, reached: Sequence[Reached]) -> Table:
-    """A row a policy; relative to the first one."""
+    """Return a table with a row per policy; makespans relative to the first one."""
     title = f"{len(batch)} transactions under {plan.protocol}, seed {plan.seed}"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("policy")
     table.add_column("online")
-    for column in ("makespan", f"× {reached[0].policy}", "seconds", "µs a transaction"):
+    for column in ("makespan", f"× {reached[0].policy}", "seconds", "µs per transaction"):
         table.add_column(column, justify="right")
-    for one in reached:
+    for result in reached:
         table.add_row(
-            one.policy if one.finished else f"{one.policy} (stopped)",
-            "yes" if one.online else "no",
-            f"{one.makespan:,}",
-            f"{one.makespan / reached[0].makespan:.2f}",
-            f"{one.seconds:.4f}",
-            f"{one.seconds * US / len(batch):.2f}",
+            result.policy if result.finished else f"{result.policy} (stopped)",
+            "yes" if result.online else "no",
+            f"{result.makespan:,}",
+            f"{result.makespan / reached[0].makespan:.2f}",
+            f"{result.seconds:.4f}",
+            f"{result.seconds * US / len(batch):.2f}",
         )
     return table
 
@@ -106,7 +106,7 @@ def comparison_table(batch: Batch, plan: Plan, reached: Sequence[Reached]) -> Ta
 def comparison_document(
     source: str, batch: Batch, plan: Plan, reached: Sequence[Reached]
 ) -> dict[str, Any]:
-    """The comparison as a JSON document."""
+    """Return the comparison as a JSON document."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "schedule comparison",
@@ -115,5 +115,5 @@ def comparison_document(
         "protocol": plan.protocol,
         "seed": plan.seed,
         "evaluations": plan.evaluations,
-        "policies": [asdict(one) for one in reached],
+        "policies": [asdict(result) for result in reached],
     }

@@ -1,10 +1,10 @@
-"""What people can hand over wrong, with a message that is complete."""
+"""Errors in the user's input, with complete messages."""
 
 from __future__ import annotations
 
 
 class ScheduleError(ValueError):
-    """A workload, an order or an option that can't be used.
+    """A wrong workload, order or option.
 
-    The message names the file, the transaction at fault, and what would be right.
+    The message names the file, the transaction, and the correct form.
     """

@@ -1,4 +1,4 @@
-"""Options that several of the commands below `heddle lab` take."""
+"""Options shared by commands of `heddle lab`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUTPUT = "output="
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers; `nan`, which is in click's, is in none."""
+    """A range of numbers without `nan`, which click's range accepts."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -28,7 +28,7 @@ class NumberRange(click.FloatRange):
         """See `click.ParamType`."""
         number: float = super().convert(value, param, ctx)
         if math.isnan(number):
-            self.fail("nan is no number", param, ctx)
+            self.fail("nan is not a number", param, ctx)
         return number
 
 
@@ -45,23 +45,23 @@ with_protocol = click.option(
     type=click.Choice(PROTOCOLS),
     default=PROTOCOLS[0],
     show_default=True,
-    help="Whose rules say when an operation may run.",
+    help="Protocol whose rules apply.",
 )
 with_seed = click.option(
     "--seed",
     type=click.IntRange(0, SEED_MAX),
     default=1,
     show_default=True,
-    help="Of what is drawn.",
+    help="Seed of the random numbers.",
 )
 
 
 def with_output(what: str) -> Callable[[Command], Command]:
-    """`output=FILE`, and the option `--output` for it, as `words` and `output`."""
+    """Return a decorator for `output=FILE` and `--output`, passed as `words` and `output`."""
 
     def decorate(command: Command) -> Command:
         option = click.option(
-            "--output", type=click.Path(path_type=Path), metavar="FILE", help=f"Write {what} here."
+            "--output", type=click.Path(path_type=Path), metavar="FILE", help=f"Write {what} to it."
         )
         argument = click.argument("words", nargs=-1, metavar="[output=FILE]")
         return argument(option(command))
@@ -70,26 +70,26 @@ def with_output(what: str) -> Callable[[Command], Command]:
 
 
 def output_file(words: Sequence[str], output: Path | None, workload: Path) -> Path | None:
-    """Where to write, before anything is done for it.
+    """Check the output file before any work is done, and return it.
 
     Args:
-        words: what was typed beside the options.
+        words: the arguments that are not options.
         output: the option.
-        workload: the file that is read; it is not written over.
+        workload: the input file, which must not be overwritten.
 
     Raises:
-        ScheduleError: something else was typed, two files, or the workload itself.
-        UsageError: the file can't be written there.
+        ScheduleError: there is another argument, a second file, or the workload itself.
+        UsageError: the file can't be written.
     """
     for word in words:
         if not word.startswith(OUTPUT):
-            raise ScheduleError(f"{word}: give output=FILE, or an option; --help has them")
+            raise ScheduleError(f"{word}: must be output=FILE, or an option; see --help")
         if output is not None:
-            raise ScheduleError(f"{word}: names a second file; give one")
+            raise ScheduleError(f"{word}: is a second output file; name only one")
         if word == OUTPUT:
-            raise ScheduleError(f"{word}: names no file; such as output=result.json")
+            raise ScheduleError(f"{word}: must name a file, such as output=result.json")
         output = Path(word.removeprefix(OUTPUT))
     refuse_bad_output(None if output is None else str(output))
     if output is not None and output.exists() and workload.exists() and output.samefile(workload):
-        raise ScheduleError(f"output={output}: is the workload itself; name another file")
+        raise ScheduleError(f"output={output}: is the input workload; name another file")
     return output

@@ -1,4 +1,4 @@
-"""How a schedule compares with all serializable ones, from a uniform sample of them.
+"""The rank of a schedule among all serializable ones, from a uniform sample.
 
 Cheng et al., "Towards Optimal Transaction Scheduling" (VLDB 2024), §3.4.
 """
@@ -17,11 +17,11 @@ from trainer.schedule.batch import Batch
 from trainer.schedule.errors import ScheduleError
 
 PART = 256
-"""Steps between two checks whether to continue."""
+"""Steps between two checks for an interrupt."""
 
 
 def samples_needed(share: float, confidence: float) -> int:
-    """Schedules to draw so that the best is no worse than a share of all, with a confidence.
+    """Return the sample size whose best is within a share of all, with a confidence.
 
     The nonparametric one-sided tolerance bound (Hahn and Meeker, "Statistical Intervals", 1991):
     all of n schedules are within the worse share p of all with probability p^n.
@@ -30,17 +30,17 @@ def samples_needed(share: float, confidence: float) -> int:
 
 
 def share_bounded(samples: int, confidence: float) -> float:
-    """The share of all schedules that the best of so many is no worse than, with a confidence."""
+    """Return the share of all schedules that a sample's best matches, with a confidence."""
     return math.exp(math.log1p(-confidence) / samples)
 
 
 @dataclass(frozen=True)
 class SamplingPlan:
-    """How schedules are drawn.
+    """The parameters of a sample.
 
     Attributes:
-        samples: how many.
-        burn_in: steps of the walk before the first; n log n, it converges in (§3.4).
+        samples: the number of schedules.
+        burn_in: steps of the walk before the first one; it converges in n log n (§3.4).
         between: steps between two.
         seed: of the walk.
     """
@@ -52,20 +52,20 @@ class SamplingPlan:
 
 
 def plan_sampling(size: int, samples: int, seed: int) -> SamplingPlan:
-    """A plan for a batch of so many transactions."""
+    """Return a plan for a batch of `size` transactions."""
     return SamplingPlan(samples, math.ceil(size * math.log(max(2, size))), size, seed)
 
 
 def sample_makespans(
     batch: Batch, protocol: str, plan: SamplingPlan, tell: Callable[[int], None]
 ) -> npt.NDArray[np.int64]:
-    """The makespans of schedules drawn uniformly from the serializable ones.
+    """Return the makespans of schedules drawn uniformly from the serializable ones.
 
     Args:
         batch: the transactions.
-        protocol: whose rules they run under.
-        plan: how many, and how.
-        tell: told the number drawn.
+        protocol: the protocol whose rules apply.
+        plan: the parameters.
+        tell: called with the number drawn.
 
     Raises:
         ScheduleError: there are too many conflicts for the walk.
@@ -75,7 +75,7 @@ def sample_makespans(
         walk = ScheduleWalk(TransactionBatch(batch.lengths, batch.accesses, batch.keys), plan.seed)
     except ValueError as error:
         raise ScheduleError(f"the workload can't be sampled: {error}") from None
-    # In parts: a signal is seen between two of them only.
+    # In parts, because signals are only handled between two of them.
     for begin in range(0, plan.burn_in, PART):
         walk.step(min(PART, plan.burn_in - begin))
         tell(0)

@@ -1,4 +1,4 @@
-"""`heddle lab sample`: where schedules stand among all serializable ones."""
+"""`heddle lab sample`: the rank of schedules among all serializable ones."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ Examples:
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.99,
     show_default=True,
-    help="Of all schedules, the share that the best of the sample is to be no worse than ...",
+    help="Share of all schedules that the sample's best must match or beat.",
 )
 @click.option(
     "--confidence",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="... with this confidence.",
+    help="Confidence of --share.",
 )
 @click.option(
     "--samples",
     type=click.IntRange(1, SAMPLES_MAX),
-    help="How many to draw.  [default: as --share and --confidence need]",
+    help="Sample size.  [default: from --share and --confidence]",
 )
 @one_message
 def sample(
@@ -81,9 +81,9 @@ def sample(
     confidence: float,
     samples: int | None,
 ) -> None:
-    """Draw serializable schedules uniformly, and say what share of them some policies beat.
+    """Draw serializable schedules uniformly; print the share that some policies beat.
 
-    By a random walk over the acyclic orientations of the conflict graph.
+    The sample is a random walk over the acyclic orientations of the conflict graph.
     """
     output = output_file(words, output, workload)
     batch = read_batch(workload)
@@ -102,7 +102,7 @@ def sample(
     print_table(_table(found, reached))
     bounded = share_bounded(count, confidence)
     click.echo(
-        f"The shortest of {count:,} is shorter than or as short as {_rounded_down(bounded)} of all "
+        f"The best of {count:,} is as short as or shorter than {_rounded_down(bounded)} of all "
         f"serializable schedules, with a confidence of {confidence}."
     )
     if output is not None:
@@ -124,7 +124,7 @@ def sample(
 
 
 def _rounded_down(share: float) -> str:
-    """A share that is surely reached: rounded up, it would promise too much."""
+    """Format a lower bound of a share, rounded down so that it still holds."""
     return f"{math.floor(share * 1e6) / 1e6:.4%}"
 
 
@@ -134,9 +134,9 @@ def _reached(batch: Batch, protocol: str, seed: int) -> dict[str, int]:
 
 
 def _table(found: npt.NDArray[np.int64], reached: dict[str, int]) -> Table:
-    table = counts_table("makespans", "", "makespan", "of the sample, longer")
+    table = counts_table("makespans", "", "makespan", "longer in the sample")
     rows: dict[str, float] = {"shortest": found.min(), "mean": found.mean(), "longest": found.max()}
-    rows |= {f"quantile {one:.0%}": np.quantile(found, one) for one in QUANTILES}
+    rows |= {f"quantile {quantile:.0%}": np.quantile(found, quantile) for quantile in QUANTILES}
     for name, makespan in (rows | reached).items():
         table.add_row(name, f"{makespan:,.0f}", f"{(found > makespan).mean():.1%}")
     return table

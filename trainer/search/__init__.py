@@ -1,4 +1,4 @@
-"""Search methods: each proposes policy tables and learns from what they reach."""
+"""Search methods: each proposes policy tables and learns from their measurements."""
 
 from __future__ import annotations
 

@@ -1,19 +1,18 @@
-"""What a backoff is worth, learned from the tables measured, where there is one type.
+"""A model of the backoff, learned from the measured tables, for workloads with one type.
 
-A type has seven cells of backoff, ordered ones, and throughput is a smooth function of them: what
-is near a good backoff is good. A measurement is off by a twentieth or more. So a Gaussian
-process (scikit-learn's) is fitted to the logarithm of the fitness of the tables measured: it
-averages over neighbours, and says how sure it is where none was measured. A backoff is proposed by
-Thompson sampling: a function is drawn from the process, and the highest point among the backoffs
-near the table's own, near the best known and anywhere is what is tried.
+A type has seven ordered backoff cells, and throughput is a smooth function of them. A measurement
+is off by a twentieth or more. So a Gaussian process (scikit-learn's) is fitted to the logarithm of
+the fitness: it averages over neighbours, and its variance is large where nothing was measured. A
+backoff is proposed by Thompson sampling. A function is drawn from the process, and the proposal is
+its maximum over three kinds of backoffs: near the table's own, near the best known, and anywhere.
 
-Besides the backoff the process is told what else a fitness rests on: how far the rest of the table
-is from the one that a backoff is proposed for, and how many slices it was measured for, as short
-runs flatter some backoffs. Told of tables that differ in the backoff alone, it foretells better and
-searches worse: it is too sure of the little that it knows (`docs/results.md`).
+The process has two more inputs: the distance of the rest of the table from the one that a backoff
+is proposed for, and the number of slices, since short runs overestimate some backoffs. Fitted only
+to tables that differ in the backoff alone, it predicts better and searches worse, because it
+underestimates its variance (`docs/results.md`).
 
-Several types have too many cells for that: three have twenty-one, whose worth hangs on the rest of
-the table.
+Several types have too many cells for this: three have twenty-one, whose effect depends on the rest
+of the table.
 """
 
 from __future__ import annotations
@@ -35,37 +34,37 @@ from trainer.search.space import Space
 Vector = tuple[int, ...]
 Points = NDArray[np.float64]
 Known = tuple[float, int]
-"""What a table reached, and over how many slices."""
+"""The fitness of a table, and its number of slices."""
 
 FEWEST = 16
-"""Tables that are to be measured before it proposes any."""
+"""The number of measured tables before the first proposal."""
 
 KNOWN_MAX = 320
-"""Tables that it rests on at most: a fit takes their number cubed."""
+"""The maximum number of tables in a fit, whose cost grows with the cube of their number."""
 
 FITTEST = 40
-"""So many of them are the fittest of all; the others are those measured last."""
+"""The number of fittest tables among them; the others are those measured last."""
 
 SLICE_ERROR = 0.1
-"""Relative standard error of one slice, at least."""
+"""Minimum relative standard error of one slice."""
 
 NOISE = (1e-3, 1.0)
-"""Bounds of the variance of a sample's noise, as a share of that of all fitnesses."""
+"""Bounds of the variance of a sample's noise, as a share of the variance of all fitnesses."""
 
 NEAR = 48
-"""Backoffs with up to `CHANGES` cells drawn anew, from each of those that a draw begins from …"""
+"""The number of backoffs drawn near each starting point, with up to `CHANGES` cells redrawn."""
 
 CHANGES = 3
 
 BESTS = 4
-"""… which are the table's own and those of so many of the fittest …"""
+"""The number of fittest tables whose backoffs are starting points, with the table's own."""
 
 ANYWHERE = 64
-"""… and, besides, so many drawn at random."""
+"""The number of backoffs drawn uniformly."""
 
 
 class BackoffModel:
-    """See the module.
+    """Proposes backoffs from a Gaussian process (see the module).
 
     Args:
         space: of the tables.
@@ -82,7 +81,7 @@ class BackoffModel:
         self._fitted: tuple[Vector, Any] | None = None
 
     def tell(self, vector: Vector, fitness: float, slices: int) -> None:
-        """What a table reached, over all slices it has had. One that can't run says nothing."""
+        """Add the measurement of a table over all its slices. One that can't run is ignored."""
         self._fitted = None
         self._proposed.clear()
         self._known.pop(vector, None)
@@ -90,17 +89,17 @@ class BackoffModel:
             self._known[vector] = (fitness, slices)
         if len(self._known) > KNOWN_MAX:
             fittest = self._fittest(FITTEST)
-            del self._known[next(one for one in self._known if one not in fittest)]
+            del self._known[next(table for table in self._known if table not in fittest)]
 
     def propose(self, vector: Vector) -> Change:
-        """A backoff for a table that no table known has, nor one proposed since the last was told.
+        """Return a new backoff for a table: neither known nor proposed since the last `tell`.
 
-        Nothing before enough tables are known.
+        Returns an empty change until enough tables are known.
         """
         if len(self._known) < FEWEST or all(len(values) == 1 for values in self._values):
             return {}
-        met = {self._backoff_of(one) for one in [vector, *self._known]} | self._proposed
-        tried = [one for one in self._tried(vector) if one not in met]
+        met = {self._backoff_of(table) for table in [vector, *self._known]} | self._proposed
+        tried = [table for table in self._tried(vector) if table not in met]
         if not tried:
             return {}
         longest = max(slices for _, slices in self._known.values())
@@ -111,7 +110,7 @@ class BackoffModel:
         return dict(zip(self._cells, best, strict=True))
 
     def state_dict(self) -> list[Any]:
-        """As JSON values."""
+        """Return the state, as JSON values."""
         return [[list(vector), *known] for vector, known in self._known.items()]
 
     def load_state_dict(self, state: list[Any]) -> None:
@@ -127,12 +126,12 @@ class BackoffModel:
         return vector[: self._cells.start] + vector[self._cells.stop :]
 
     def _fittest(self, count: int) -> list[Vector]:
-        return sorted(self._known, key=lambda one: -self._known[one][0])[:count]
+        return sorted(self._known, key=lambda table: -self._known[table][0])[:count]
 
     def _tried(self, vector: Vector) -> list[Vector]:
-        """Backoffs from which the one to propose is chosen, each once."""
+        """Return the candidate backoffs for a table, without duplicates."""
         best = [vector, *self._fittest(BESTS)]
-        begins = dict.fromkeys(self._backoff_of(one) for one in best)
+        begins = dict.fromkeys(self._backoff_of(table) for table in best)
         found = dict.fromkeys(begins)
         for begin in begins:
             for _ in range(NEAR):
@@ -149,7 +148,7 @@ class BackoffModel:
         return tuple(changed)
 
     def _process(self, vector: Vector) -> Any:
-        """The Gaussian process, distances taken from this table."""
+        """Fit the Gaussian process, with distances measured from this table."""
         rest = self._rest_of(vector)
         if self._fitted is None or self._fitted[0] != rest:
             points = np.array(
@@ -166,11 +165,11 @@ class BackoffModel:
 
 
 def _process_through(points: Points, values: Points, errors: Points) -> Any:
-    """A Gaussian process through values with errors, its length scales fitted.
+    """Fit a Gaussian process, with its length scales, to values with errors.
 
-    What it says is of values whose mean is 0 and whose standard deviation is 1.
+    It predicts values with mean 0 and standard deviation 1.
     """
-    # Slow to import, and only needed where there is one type.
+    # Imported here because it is slow to import and needed only for workloads with one type.
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -183,24 +182,24 @@ def _process_through(points: Points, values: Points, errors: Points) -> Any:
         alpha=(errors / scale) ** 2,
     )
     with warnings.catch_warnings():
-        # A scale at its bound is as good as one beyond.
+        # A scale at its bound is as good as one beyond it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return process.fit(points, (values - np.mean(values)) / scale)
 
 
 def _function_drawn(process: Any, points: Points, random: Random) -> Points:
-    """The values of a function drawn from the process, without the noise of measuring them."""
+    """Draw a function from the process and return its values, without measurement noise."""
     mean, covariance = process.predict(points, return_cov=True)
-    # The noise is the same for all, and what the covariance has in its diagonal besides.
+    # The noise is the same for all points; the diagonal of the covariance also has a small offset.
     values, vectors = np.linalg.eigh(covariance)
     spread = np.sqrt(np.clip(values - process.kernel_.k2.noise_level, 0.0, None))
     normal = np.array([random.gauss(0.0, 1.0) for _ in points])
-    # The symmetric root: that does not hang on which vectors span a space of equal values.
+    # The symmetric root does not depend on the choice of eigenvectors for equal eigenvalues.
     return mean + vectors @ (spread * (vectors.T @ normal))
 
 
 def _point(backoff: Sequence[int], distance: int, slices: int) -> list[float]:
-    """Where a table stands: each cell 0..1 in steps that mean alike; then what else counts."""
+    """Return a table's coordinates: each cell on a scale 0..1, then the distance and slices."""
     begin, *factors = backoff
     alphas = (np.log1p(ALPHAS[factor]) for factor in factors)
     steps = [float(alpha / np.log1p(ALPHAS[-1])) for alpha in alphas]
@@ -209,5 +208,5 @@ def _point(backoff: Sequence[int], distance: int, slices: int) -> list[float]:
 
 
 def _distance(one: Vector, other: Vector) -> int:
-    """In how many cells they differ."""
+    """Count the cells in which two tables differ."""
     return sum(a != b for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""The contract of a search: propose tables, be told how good they were."""
+"""The interface of a search: propose tables, and learn from their measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Candidate:
 
     Attributes:
         vector: the table (`policies.Encoding`).
-        origin: where it came from, for people: a seed's name, or `mutation`.
+        origin: how it was made, for display: the name of a seed, or `mutation`.
     """
 
     vector: tuple[int, ...]
@@ -24,23 +24,23 @@ class Candidate:
 
     @property
     def key(self) -> str:
-        """A short name that equal tables share and others don't."""
+        """A short name, the same for equal tables and different for others."""
         text = ",".join(map(str, self.vector))
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known about a candidate, from every slice it ever ran.
+    """The fitness of a candidate over all slices that it has run.
 
     Attributes:
-        fitness: throughput relative to the reference; of several scenarios, what the
-            objective makes of it (`trainer.evaluation.objective`). 0 if it can't run.
+        fitness: throughput relative to the reference; for several scenarios, combined by the
+            objective (`trainer.evaluation.objective`). 0 if the candidate can't run.
         error: standard error of the fitness; 0 on a machine without noise.
-        slices: how many it rests on, in each scenario.
+        slices: the number of slices in each scenario.
         scores: throughput relative to the reference, by scenario; empty if it can't run.
-        results: its last slice in each scenario that the fitness hangs on: where it waits, where it
-            aborts. Empty if it can't run.
+        results: the last slice in each scenario that determines the fitness, with waits and aborts
+            by access. Empty if the candidate can't run.
     """
 
     fitness: float
@@ -51,34 +51,34 @@ class Measured:
 
     @property
     def cautious(self) -> float:
-        """The fitness less one standard error: a single lucky slice does not outrank many."""
+        """The fitness less one standard error: one fast slice does not outrank many slices."""
         return self.fitness - self.error
 
 
 class Search(Protocol):
-    """A search method. One module here and one line in `registry.py` add one.
+    """A search method. To add one, write a module here and add a line to `registry.py`.
 
-    The loop calls `ask`, measures, and calls `tell` with the same candidates; it does so until
-    the budget is spent. All of a search's state is in `state_dict`, as JSON values, random
-    generators included: a search loaded from it continues as if it had never stopped.
+    The training loop calls `ask`, measures the candidates, and calls `tell` with them, until the
+    budget is spent. `state_dict` returns the whole state as JSON values, including the random
+    generators: a search that loads it continues exactly where the other one stopped.
     """
 
     @property
     def batch(self) -> int:
-        """How many candidates it wants to propose at a time: its generation."""
+        """The number of candidates to ask for at a time: the size of a generation."""
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """Tables that it may propose again: the loop keeps their samples, however low they rank."""
+        """Tables that may be proposed again. The loop keeps their samples, whatever their rank."""
 
     def ask(self, n: int) -> list[Candidate]:
         """Propose at least one and at most `n` candidates, all different."""
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Learn what those candidates reached."""
+        """Learn from the measurements of candidates, given in the same order."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, as JSON values."""
+        """Return the whole state, as JSON values."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from a state."""
+        """Resume from a state that `state_dict` returned."""

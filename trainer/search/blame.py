@@ -1,9 +1,10 @@
-"""Where a table loses time: what its result says, as weights by which changes are drawn.
+"""The time that a table loses, by access and type: weights for choosing what to change.
 
-The engine tells how long transactions waited before each access, at which accesses attempts ended,
-and how much work was thrown away. An access loses the time waited before it, and its share of the
-work wasted. An attempt that failed at commit is blamed on those accesses of its type that others
-conflict with, all alike: one of them had to be done otherwise. So is the wait at commit.
+The engine reports how long transactions waited before each access, at which accesses attempts
+aborted, and how much work was wasted. An access is assigned the waiting before it and its share of
+the wasted work. An attempt that fails at commit is assigned to those accesses of its type that
+conflict with other types, in equal parts, since any of them may be the cause. So is the waiting at
+commit.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from policies.conflicts import conflict_edges
 
 @dataclass(frozen=True)
 class Blame:
-    """Who is to blame for time lost.
+    """Shares of the lost time.
 
     Attributes:
         states: by state; they sum to 1.
-        types: by transaction type, for attempts that ended in an abort; they sum to 1.
-        longer_backoff: how likely it is that a longer backoff is what helps, 0..1: the share of
-            wasted work in the time that is wasted or spent in backoff.
+        types: by transaction type, for aborted attempts; they sum to 1.
+        longer_backoff: the probability that a longer backoff helps, 0..1: the wasted work as a
+            share of wasted work and backoff.
     """
 
     states: tuple[float, ...]
@@ -33,23 +34,23 @@ class Blame:
     longer_backoff: float
 
     def as_json(self) -> list[Any]:
-        """As JSON values."""
+        """Return it as JSON values."""
         return [list(self.states), list(self.types), self.longer_backoff]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> Blame:
-        """From JSON values."""
+        """Create it from JSON values."""
         states, types, longer_backoff = state
         return cls(tuple(states), tuple(types), longer_backoff)
 
 
 def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Blame:
-    """What results blame, each as much as the others; all alike where there are none.
+    """Return the mean blame over results, with equal weights; uniform without results.
 
     Args:
         signature: of the workload.
-        results: of the table, one for each scenario.
-        even: share of the blame that is spread evenly, 0..1: no access is ever beyond suspicion.
+        results: of the table, one per scenario.
+        even: share of the blame that is spread evenly, 0..1, so that every access has some.
     """
     if not results or even == 1.0:
         return Blame(
@@ -57,15 +58,15 @@ def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Bl
             _shares([0.0] * len(signature.types), 1.0),
             0.5,
         )
-    found = [_blame_of_one(signature, result, even) for result in results]
+    found = [_scenario_blame(signature, result, even) for result in results]
     return Blame(
-        states=_means([one.states for one in found]),
-        types=_means([one.types for one in found]),
-        longer_backoff=sum(one.longer_backoff for one in found) / len(found),
+        states=_means([blame.states for blame in found]),
+        types=_means([blame.types for blame in found]),
+        longer_backoff=sum(blame.longer_backoff for blame in found) / len(found),
     )
 
 
-def _blame_of_one(signature: Signature, result: Result, even: float) -> Blame:
+def _scenario_blame(signature: Signature, result: Result, even: float) -> Blame:
     wasted, backoff = (result.time_s.get(name, 0.0) for name in ("wasted", "backoff"))
     aborts = [result.types[name].aborts for name in signature.type_names]
     lost = wasted + backoff
@@ -77,7 +78,7 @@ def _blame_of_one(signature: Signature, result: Result, even: float) -> Blame:
 
 
 def _lost_by_state(signature: Signature, result: Result, wasted: float) -> list[float]:
-    """Seconds lost, by state."""
+    """Return the seconds lost, by state."""
     aborts, waits = result.aborts_by_state, result.waiting_by_state_s
     of_abort = wasted / max(1, sum(aborts))
     states = range(signature.state_count)
@@ -97,7 +98,7 @@ def _means(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
 
 
 def _shares(parts: Sequence[float], even: float) -> tuple[float, ...]:
-    """Parts of 1, so much of it spread evenly; all of it where there is nothing."""
+    """Normalise parts to 1, the share `even` of it uniform; all of it if the parts are 0."""
     whole, least = sum(parts), 1.0 / len(parts)
     if whole <= 0.0:
         return (least,) * len(parts)

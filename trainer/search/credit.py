@@ -1,8 +1,8 @@
-"""Which moves pay: Thompson sampling over moves whose worth changes during a search.
+"""Credit of moves: Thompson sampling over moves whose value changes during a search.
 
-Adaptive operator selection as a bandit: each move has a Beta distribution over the chance that what
-it makes is better than what it was made from. What was seen long ago counts less, since a move
-that helps a seed is often of no use to a good table.
+Adaptive operator selection as a bandit: each move has a Beta distribution over the probability that
+its result is better than its parent. Old trials count less, since a move that helps a seed is often
+of no use to a good table.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from random import Random
 
 WON, LOST = 1.0, 4.0
-"""What is taken to have been seen of every move beforehand: one in five makes something better."""
+"""The prior of every move: one in five results is better."""
 
 
 class Credit:
-    """The moves' successes and failures, discounted.
+    """The discounted successes and failures of the moves.
 
     Args:
         names: of the moves.
-        discount: what a trial counts for after another table was told of, 0..1: 1 forgets nothing,
-            and with 0 all moves are alike.
+        discount: the factor on a trial's weight after each later table, 0..1: 1 forgets nothing,
+            0 makes all moves equal.
     """
 
     def __init__(self, names: Sequence[str], discount: float) -> None:
@@ -28,21 +28,21 @@ class Credit:
         self._won = dict.fromkeys(names, 0.0)
         self._lost = dict.fromkeys(names, 0.0)
 
-    def choose(self, random: Random, but: str | None = None) -> str:
-        """A move, more often one that pays; not the one named, if there is another."""
+    def choose(self, random: Random, excluded: str | None = None) -> str:
+        """Draw a move, more often a successful one; not `excluded`, unless it is the only one."""
         return max(
-            self._but(but),
+            self._without(excluded),
             key=lambda name: random.betavariate(WON + self._won[name], LOST + self._lost[name]),
         )
 
-    def any(self, random: Random, but: str | None = None) -> str:
-        """A move, each as often as any other."""
-        return random.choice(self._but(but))
+    def any(self, random: Random, excluded: str | None = None) -> str:
+        """Draw a move uniformly; not `excluded`, unless it is the only one."""
+        return random.choice(self._without(excluded))
 
     def tell(self, names: Sequence[str], won: bool) -> None:
-        """Whether a table that these moves made is better than what it was made from.
+        """Record whether a table made by these moves is better than its parent.
 
-        Of one that no move made, such as a model's, nothing is learned; it makes forget like any.
+        A table made without moves, such as a model's, adds nothing, but older trials still decay.
         """
         if not self._discount:
             return
@@ -52,15 +52,15 @@ class Credit:
         for name in names:
             (self._won if won else self._lost)[name] += 1.0 / len(names)
 
-    def _but(self, barred: str | None) -> list[str]:
-        return [name for name in self._won if name != barred] or list(self._won)
+    def _without(self, excluded: str | None) -> list[str]:
+        return [name for name in self._won if name != excluded] or list(self._won)
 
     def state_dict(self) -> dict[str, dict[str, float]]:
-        """As JSON values."""
+        """Return the state, as JSON values."""
         return {"won": dict(self._won), "lost": dict(self._lost)}
 
     def load_state_dict(self, state: dict[str, dict[str, float]]) -> None:
         """Resume from a state."""
-        # Moves may have been left out, or let in again, since it was written.
+        # The state may have been written with other moves enabled.
         for known, before in ((self._won, state["won"]), (self._lost, state["lost"])):
             known.update((name, before[name]) for name in known if name in before)

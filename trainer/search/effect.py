@@ -1,9 +1,10 @@
-"""Which actions of a table have an effect: two tables that differ in others need one measurement.
+"""The actions of a table that have an effect: tables that differ in others are measured once.
 
-As the engine derives when it compiles a table (`engine/protocol/compiled_policy.h`), and a little
-further: a dirty read sees something only where somebody's writes to that table are public; a type
-has dependencies only from its own effective dirty reads and public writes on; and nobody depends on
-a type that has no publication point. Of a schedule only what its policy goes by has an effect.
+The rules are those by which the engine compiles a table (`engine/protocol/compiled_policy.h`), and
+three more. A dirty read has an effect only if some type publishes writes to that table. A type has
+dependencies only from its own first effective dirty read or public write on. No transaction depends
+on a type without a publication point. Of a schedule only the parameters of its policy have an
+effect.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from trainer.search.layout import Layout
 
 
 def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
-    """The table with `CLEAN` and `NO_WAIT` for dirty reads and waits that nobody could notice."""
+    """Return the table with `CLEAN` and `NO_WAIT` for dirty reads and waits without effect."""
     table = list(vector)
     accesses = layout.signature.accesses
-    published = {one.table for one in accesses if vector[layout.write(one.state)]}
+    published = {access.table for access in accesses if vector[layout.write(access.state)]}
     for access in accesses:
         if access.table not in published:
             table[layout.read(access.state)] = 0
@@ -31,7 +32,7 @@ def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
 
 
 def points(layout: Layout, vector: Sequence[int]) -> frozenset[int]:
-    """The states after which a table publishes."""
+    """Return the states after which a table publishes."""
     states = range(layout.signature.state_count)
     return frozenset(s for s in states if vector[layout.write(s)] or vector[layout.validate(s)])
 
@@ -41,11 +42,11 @@ def _may_be_waited_for(layout: Layout, table: Sequence[int], states: Iterable[in
 
 
 def _depends_before(layout: Layout, table: Sequence[int], state: int) -> bool:
-    """Whether a transaction may depend on another one when it comes to this access."""
+    """Return whether a transaction may depend on another one when it reaches this access."""
     accesses = layout.signature.accesses
     states = layout.signature.types[layout.type_of[state]].states
     end = state
-    while end < states.stop and accesses[end].loop:  # the round before went to the loop's end
+    while end < states.stop and accesses[end].loop:  # the previous round has run to the loop's end
         end += 1
     before = range(states.start, end)
     return any(table[layout.read(s)] or table[layout.write(s)] for s in before)

@@ -1,4 +1,4 @@
-"""A table that others are made from, with what is known of it."""
+"""Elites: the tables from which a search makes others, with their measurements."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trainer.search.pace import Pace
 
 @dataclass(frozen=True)
 class Elite:
-    """A table that children are made from.
+    """A table from which children are made.
 
     Attributes:
         candidate: the table.
-        fitness: what it reached, less what may have been luck.
-        slices: that it rests on.
-        blame: where it loses time.
-        pace: how long its transactions take by type; None where that is not known.
+        fitness: its fitness, less its standard error.
+        slices: the number of slices measured.
+        blame: the time that it loses, by access and type.
+        pace: the duration of its transactions by type; None if unknown.
     """
 
     candidate: Candidate
@@ -29,13 +29,14 @@ class Elite:
     pace: Pace | None
 
     def as_json(self) -> list[Any]:
-        """As JSON values."""
-        one, pace = self.candidate, self.pace and self.pace.as_json()
-        return [list(one.vector), one.origin, self.fitness, self.slices, self.blame.as_json(), pace]
+        """Return it as JSON values."""
+        candidate, pace = self.candidate, self.pace and self.pace.as_json()
+        vector = list(candidate.vector)
+        return [vector, candidate.origin, self.fitness, self.slices, self.blame.as_json(), pace]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> Elite:
-        """From JSON values. Those of runs begun before there was a pace have none."""
+        """Create it from JSON values. Runs of versions without a pace have none."""
         vector, origin, fitness, slices, blame, *pace = state
         return cls(
             Candidate(tuple(vector), origin),

@@ -1,9 +1,9 @@
 """Evolution, as the paper trains (§5.1, §7.1): mutation only, truncation selection, warm start.
 
-Each generation: every parent makes some children, parents and children are measured together, and
-the best of all of them are the next parents. Where it goes beyond the paper: parents are measured
-again in every generation and fitness rests on all slices of a candidate, so that luck fades
-instead of surviving; and no table is ever measured twice as a new child.
+In each generation every parent makes some children, parents and children are measured together, and
+the best of all of them are the next parents. It extends the paper in two ways. Parents are measured
+again in every generation, and fitness is the mean over all slices of a candidate, so that noise
+averages out. And no table is measured twice as a new child.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trainer.search.space import Space
 from trainer.search.warm_start import fitted
 
 ATTEMPTS = 100
-"""Mutations tried for a child that no one has seen; small spaces run out of new ones."""
+"""Mutations tried for a new child; small spaces run out of new ones."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class EvolutionConfig(SearchConfig):
         children: of each parent (4).
         probability: of changing a cell, at first (the paper's p).
         probability_min: where p stops decaying.
-        distance: how far an integer cell may move, at first (the paper's λ).
+        distance: largest step of an integer cell, at first (the paper's λ).
         distance_min: where λ stops decaying.
         decay: factor on p and λ after each generation.
         focus: probability that a child changes cells of one kind of action only (paper: 0).
@@ -56,13 +56,13 @@ class EvolutionConfig(SearchConfig):
 
 
 class Fitness(base.Fitness):
-    """One number, to be maximised."""
+    """A single number, to be maximised."""
 
     weights = (1.0,)
 
 
 class Individual(list[int]):
-    """A vector with its fitness, as DEAP's operators want it."""
+    """A vector with its fitness, as DEAP's operators expect it."""
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__(candidate.vector)
@@ -71,15 +71,15 @@ class Individual(list[int]):
 
     @property
     def candidate(self) -> Candidate:
-        """What is proposed to the loop."""
+        """The candidate to propose to the loop."""
         return Candidate(tuple(self), self.origin)
 
 
 class Evolution:
-    """See the module. Arguments as for `registry.build_search`.
+    """Evolution (see the module). The arguments are those of `registry.build_search`.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Evolution:
 
     @property
     def batch(self) -> int:
-        """Parents and their children."""
+        """The number of parents and their children."""
         return self._config.parents * (1 + self._config.children)
 
     @property
@@ -112,20 +112,20 @@ class Evolution:
 
     @property
     def probability(self) -> float:
-        """Of changing a cell, in this generation."""
+        """The probability of changing a cell, in this generation."""
         decayed = self._config.probability * self._config.decay**self._generation
         return max(self._config.probability_min, decayed)
 
     @property
     def distance(self) -> float:
-        """How far an integer cell may move, in this generation."""
+        """The largest step of an integer cell, in this generation."""
         decayed = self._config.distance * self._config.decay**self._generation
         return max(self._config.distance_min, decayed)
 
     def ask(self, n: int) -> list[Candidate]:
-        """The parents and their children; at first the warm start.
+        """Propose the parents and their children; the warm start in the first generation.
 
-        With fewer of those than parents, mutations of them fill up the first generation.
+        If the warm start has fewer tables than there are parents, mutations of them fill it up.
         """
         if not self._population:
             start = [Individual(candidate) for candidate in self._start[:n]]
@@ -136,25 +136,29 @@ class Evolution:
         return [individual.candidate for individual in [*parents, *children]]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Truncation selection: the best of parents and children are the next parents."""
-        told = []
+        """Select the best of parents and children as the next parents."""
+        individuals = []
         for candidate, measured in zip(candidates, results, strict=True):
             individual = Individual(candidate)
             individual.fitness.values = (measured.cautious,)
             self._seen.add(candidate.key)
-            told.append(individual)
+            individuals.append(individual)
         vectors = {candidate.vector for candidate in candidates}
         absent = [old for old in self._population if tuple(old) not in vectors]
-        self._population = self._toolbox.select([*told, *absent])
+        self._population = self._toolbox.select([*individuals, *absent])
         self._generation += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Parents, generation, the tables seen, and the random generator."""
+        """Return parents, generation, the tables seen, and the random generator."""
         return {
             "generation": self._generation,
             "population": [
-                {"vector": list(one), "origin": one.origin, "fitness": one.fitness.values[0]}
-                for one in self._population
+                {
+                    "vector": list(individual),
+                    "origin": individual.origin,
+                    "fitness": individual.fitness.values[0],
+                }
+                for individual in self._population
             ],
             "seen": sorted(self._seen),
             "random": random_state(self._random),
@@ -172,7 +176,7 @@ class Evolution:
         load_random(self._random, state["random"])
 
     def _children(self, parents: Sequence[Individual], count: int) -> list[Individual]:
-        """Children of each parent in turn, the better ones first where they can't all have one."""
+        """Make children of each parent in turn, from the better ones first."""
         taken = {parent.candidate.key for parent in parents} | self._seen
         children = []
         for number in range(count):
@@ -192,7 +196,7 @@ class Evolution:
             focused = self._config.focus and self._random.random() < self._config.focus
             mutate = self._toolbox.mutate_kind if focused else self._toolbox.mutate
             mutate(child, probability=self.probability, distance=self.distance)
-            # Or a child that differs in nothing that counts would be a copy of its parent.
+            # A child that differs only in actions without effect would be a copy of its parent.
             child[:] = self._settled(child)
             if child.candidate.key not in taken:
                 child.origin = "mutation"

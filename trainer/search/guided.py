@@ -1,25 +1,25 @@
-"""Guided search: moves that mean something, where time is lost, of the kinds that have paid.
+"""Guided search: moves of whole units, where time is lost, of the kinds that have helped.
 
-Heddle's own method. From a few elite tables, each child is made by one or more moves
-(`trainer.search.moves`): the waits before an access as a unit, those of one type for another, a
-publication point, the backoff of all types. Three things guide them:
+Heddle's own method. Each child is made from one of a few elite tables by one or more moves
+(`trainer.search.moves`). A move changes a unit: the waits before an access, those of one type for
+another, a publication point, or the backoff of all types. Three things guide the moves:
 
-- *Blame.* Where a move strikes is drawn by what the parent's own result says: where transactions
+- *Blame.* The parent's own result determines where a move is likely to apply: where transactions
   waited, and where work was wasted (`trainer.search.blame`).
-- *Credit.* Which move is made is drawn by how often it has led to something better than what it
-  was made from, of late (`trainer.search.credit`).
-- *Merging.* Changes that made one table better are tried on others, as one more move.
+- *Credit.* Moves whose results were recently better than their parents are drawn more often
+  (`trainer.search.credit`).
+- *Merging.* Changes that made one table better are applied to others, as one more move.
 
-Not all children descend from elites. A table may do one type of transaction in no time, at the
-expense of another, and one change more may be all that it takes; as much as such tables promise,
-children are made from them, where they are slow (`trainer.search.specialists`). And where there is
-one type, some children are the best table under a backoff that a model of all those measured would
-try (`trainer.search.backoff_model`).
+Not all children descend from elites. A table may run one transaction type much faster at the
+expense of another, and need only one more change. Such *specialists* have children in proportion to
+their promised gain, changed where they are slow (`trainer.search.specialists`). In a workload with
+one type, some children are the best table with a backoff that a model of all measurements proposes
+(`trainer.search.backoff_model`).
 
-Two things keep it from going round in circles: what differs only in actions without effect is not
-measured (`trainer.search.effect`), and of tables with the same publication points only a few are
-elites. An elite that rests on few slices is measured again beside its children, so that luck does
-not stay at the top. Generations are small: what one has shown decides what the next tries.
+Two rules keep the search from repeating itself. A table that differs only in actions without effect
+is not measured (`trainer.search.effect`), and only a few elites may have the same publication
+points. An elite with few slices is measured again with its children, so that noise does not keep it
+at the top. Generations are small, because each one guides the next.
 
 `docs/results.md` has measurements of each part and of variants that were not adopted.
 """
@@ -50,23 +50,23 @@ from trainer.search.specialists import Specialists, blame_of_others
 from trainer.search.warm_start import fitted
 
 ATTEMPTS = 50
-"""Draws for a table that no one has seen; small spaces run out of new ones. The second half of them
-goes farther."""
+"""Draws for a new table; small spaces run out of new ones. The second half of the draws makes more
+moves."""
 
 FARTHER = 3
-"""How much farther: moves of such a child at most, beside those of others."""
+"""The factor on the maximum number of moves in the second half of the draws."""
 
 GAINS_MAX = 24
-"""So many of the changes that paid last can be merged."""
+"""The number of recent successful changes that can be merged."""
 
 FAVOUR = 0.6
-"""How likely an elite is to be a parent, beside the one before it."""
+"""The ratio of the probabilities that two consecutive elites are the parent."""
 
 SCHEDULE = schedule.__name__
 """The move that changes the schedule."""
 
 ANOTHER = 0.5
-"""How likely it is that a child has so many moves, beside one fewer."""
+"""The ratio of the probabilities of two consecutive numbers of moves."""
 
 
 @dataclass
@@ -74,22 +74,23 @@ class GuidedConfig(SearchConfig):
     """Settings of `search=guided`.
 
     Attributes:
-        proposals: candidates at a time.
-        elites: tables that children are made from.
-        alike: elites with the same publication points, and the same schedule, at most.
-        each_half: elites that are scheduled, and as many that are not, however far behind, where
-            schedule and table are both searched for; no more than half of all, each.
-        again: elites that are measured again beside their children, at most …
-        sure: … unless they have had so many slices.
-        moves: of a child, at most.
+        proposals: candidates per generation.
+        elites: tables from which children are made.
+        alike: maximum number of elites with the same publication points and the same schedule.
+        each_half: if both schedule and table are searched, this many elites with a schedule and
+            this many without are kept, whatever their fitness; at most half of all, each.
+        again: maximum number of elites that are measured again with their children.
+        sure: the number of slices from which an elite is not measured again.
+        moves: maximum number of moves of a child.
         effective: whether children lose the actions that have no effect.
-        even: share of the blame that is spread evenly; 1 = moves strike anywhere.
-        discount: what a trial of a move counts for after another child; 0 = all moves alike.
-        specialists: share of the children that descend from tables that are quick at one type,
-            if these promise to save all of the time; if half, half of it, and so on.
-        modelled: share of the children that are the best table under a backoff that a model
-            proposes, where there is one type.
-        without: moves that are not made; for all of them see `trainer.search.moves.MOVES`.
+        even: share of the blame that is spread evenly; 1 = moves apply anywhere.
+        discount: factor on the weight of a move's trial after each later child; 0 = all moves
+            equal.
+        specialists: share of the children made from specialists if these promise to save all of
+            the time, and in proportion if they promise less.
+        modelled: share of the children that are the best table with a backoff proposed by the
+            model, in a workload with one type.
+        without: disabled moves; `trainer.search.moves.MOVES` lists all.
     """
 
     proposals: int = 16
@@ -109,7 +110,7 @@ class GuidedConfig(SearchConfig):
 
 @dataclass(frozen=True)
 class Child:
-    """A table and how it came about. Its moves have paid if it is fitter than the bar."""
+    """A table and how it was made. Its moves succeeded if it is fitter than the bar."""
 
     candidate: Candidate
     parent: Elite
@@ -118,10 +119,10 @@ class Child:
 
 
 class Guided:
-    """See the module. Arguments as for `registry.build_search`.
+    """Guided search (see the module). The arguments are those of `registry.build_search`.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     def __init__(
@@ -153,26 +154,26 @@ class Guided:
 
     @property
     def batch(self) -> int:
-        """Children, and the elites that are measured again."""
+        """The number of children and of elites that are measured again."""
         return self._config.proposals
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """The elites: where schedules are searched for too, some are far behind the best."""
-        return [one.candidate for one in self._elites]
+        """The elites. If schedules are searched too, some may be far behind the best."""
+        return [elite.candidate for elite in self._elites]
 
     def ask(self, n: int) -> list[Candidate]:
-        """The warm start first; then elites that are not known well yet, and children."""
+        """Propose the warm start first; then elites with few slices, and children."""
         n = min(n, self.batch)
         if self._unmeasured:
             return self._unmeasured[:n]
-        unsure = [one.candidate for one in self._elites if one.slices < self._config.sure]
+        unsure = [elite.candidate for elite in self._elites if elite.slices < self._config.sure]
         again = unsure[: min(self._config.again, n - 1)]
         self._children = {}
         drawn = (self._child() for _ in range(n * ATTEMPTS // 2))
-        # What is near may all have been seen, and the moves that pay may be used up.
-        far = (self._made_of(self._parent(), far=True) for _ in range(n * ATTEMPTS // 2))
-        for child in chain(self._both_best(), drawn, far):
+        # All tables nearby may have been seen, and the successful moves may be exhausted.
+        far = (self._mutate(self._parent(), far=True) for _ in range(n * ATTEMPTS // 2))
+        for child in chain(self._scheduled_best(), drawn, far):
             if child.candidate.key not in self._seen:
                 self._children.setdefault(child.candidate.key, child)
             if len(again) + len(self._children) == n:
@@ -181,11 +182,11 @@ class Guided:
         return found or [self._elites[0].candidate]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Truncation selection of the elites; credit to the moves that made something better."""
-        elites = {one.candidate.key: one for one in self._elites}
+        """Select the elites by truncation, and credit the moves that made a better table."""
+        elites = {elite.candidate.key: elite for elite in self._elites}
         for candidate, measured in zip(candidates, results, strict=True):
             blame = blame_of(self._signature, measured.results, self._config.even)
-            # Under the worst case of several scenarios, paces would be of different scenarios.
+            # With the worst-case objective, the paces would be of different scenarios.
             whole = len(measured.results) == len(measured.scores)
             pace = pace_of(self._signature, measured.results) if whole else None
             elite = Elite(candidate, measured.cautious, measured.slices, blame, pace)
@@ -198,16 +199,20 @@ class Guided:
         self._children = {}
         self._seen |= {candidate.key for candidate in candidates}
         self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
-        self._unmeasured = [one for one in self._unmeasured if one not in candidates]
+        self._unmeasured = [
+            candidate for candidate in self._unmeasured if candidate not in candidates
+        ]
         self._elites = self._best(elites.values())
         measured_now = [elites[candidate.key] for candidate in candidates]
         self._specialists.tell(measured_now, self._elites[0])
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it has learned, the tables seen, and the random generator."""
+        """Return the state: all that was learned, the tables seen, and the random generator."""
         return {
-            "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
-            "elites": [one.as_json() for one in self._elites],
+            "unmeasured": [
+                [list(candidate.vector), candidate.origin] for candidate in self._unmeasured
+            ],
+            "elites": [elite.as_json() for elite in self._elites],
             "credit": self._credit.state_dict(),
             "gains": [[[cell, value] for cell, value in gain.items()] for gain in self._gains],
             "seen": sorted(self._seen),
@@ -219,7 +224,7 @@ class Guided:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from a state."""
         self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
-        self._elites = [Elite.from_json(one) for one in state["elites"]]
+        self._elites = [Elite.from_json(elite) for elite in state["elites"]]
         self._credit.load_state_dict(state["credit"])
         self._gains = [dict(gain) for gain in state["gains"]]
         self._seen = set(state["seen"])
@@ -230,61 +235,61 @@ class Guided:
         load_random(self._random, state["random"])
 
     def _check_moves(self) -> None:
-        """Refuse a search whose every move is left out."""
+        """Refuse settings that disable every move."""
         without = self._config.without
-        # There is nothing to merge but what others made.
+        # A merge needs changes that other moves made.
         if set(self._moves.names) <= {"merge", *without}:
             raise ValueError(
-                "search.without: must leave some moves besides merge; with search.actions as they "
-                f"are there are {', '.join(self._moves.names)}"
+                "search.without: must leave a move other than merge; with these search.actions the "
+                f"moves are {', '.join(self._moves.names)}"
             )
 
     def _child(self) -> Child:
-        """A table some moves away from a specialist, where these promise much, or from an elite.
+        """Make a child of a specialist, in proportion to its promise, or of an elite.
 
-        Or the best table under another backoff, where there is a model of backoffs.
+        In a workload with one type, it may also be the best table with another backoff.
         """
         promises = self._specialists.promises(self._elites[0]) if self._config.specialists else []
         most = max((promise.gain for promise in promises), default=0.0)
         if most and self._random.random() < self._config.specialists * most:
             gains = [promise.gain for promise in promises]
-            return self._of_specialist(self._random.choices(promises, weights=gains)[0].elite)
+            return self._specialist_child(self._random.choices(promises, weights=gains)[0].elite)
         if self._model and self._random.random() < self._config.modelled:
             best = self._elites[0]
             if backoff := self._model.propose(best.candidate.vector):
-                return self._under_backoff(best, backoff)
+                return self._backoff_child(best, backoff)
         parent = self._parent()
-        # Half of the children of a scheduled table differ in the schedule alone.
+        # Half of the children of a scheduled table differ only in the schedule.
         is_scheduled = self._searches_both and self._is_scheduled(parent)
-        return self._made_of(parent, of_schedule=is_scheduled and self._random.random() < 0.5)
+        return self._mutate(parent, of_schedule=is_scheduled and self._random.random() < 0.5)
 
-    def _of_specialist(self, parent: Elite) -> Child:
-        """A table that differs where the specialist is slower than the best."""
+    def _specialist_child(self, parent: Elite) -> Child:
+        """Make a child of a specialist, changed where it is slower than the best table."""
         even, best = self._config.even, self._elites[0]
         blame = blame_of_others(self._moves.layout, parent, best, even)
-        child = self._made_of(replace(parent, blame=blame))
-        # To be better than a table that is bad by itself is no merit: it is, to become an elite.
-        half = [one for one in self._elites if self._is_like(one, parent)]
-        return replace(child, bar=max([parent.fitness, *(one.fitness for one in half[-1:])]))
+        child = self._mutate(replace(parent, blame=blame))
+        # Being better than a bad specialist is no success; becoming an elite is.
+        half = [elite for elite in self._elites if self._same_half(elite, parent)]
+        return replace(child, bar=max([parent.fitness, *(elite.fitness for elite in half[-1:])]))
 
-    def _under_backoff(self, parent: Elite, backoff: Change) -> Child:
+    def _backoff_child(self, parent: Elite, backoff: Change) -> Child:
         vector = list(parent.candidate.vector)
         for cell, value in backoff.items():
             vector[cell] = value
         candidate = self._effective(tuple(vector), "backoff by a model")
-        return Child(candidate, parent, (), parent.fitness)  # no move is to be credited
+        return Child(candidate, parent, (), parent.fitness)  # there is no move to credit
 
-    def _made_of(self, parent: Elite, of_schedule: bool = False, far: bool = False) -> Child:
-        """A table one or more moves away from another, or one of its schedule alone.
+    def _mutate(self, parent: Elite, of_schedule: bool = False, far: bool = False) -> Child:
+        """Make a child by one or more moves, or by one move of its schedule.
 
-        Or one that is far away, by any moves.
+        `far` allows more moves, each drawn uniformly.
         """
         here = parent.candidate.key
-        others = [one.candidate.vector for one in self._elites if one.candidate.key != here]
+        others = [elite.candidate.vector for elite in self._elites if elite.candidate.key != here]
         vector = parent.candidate.vector
         made = []
-        # Children of tables that are not scheduled are not either, or nobody would be left who is
-        # not: `_both_best` brings them together.
+        # Children of unscheduled tables stay unscheduled, so that some elites always are;
+        # `_scheduled_best` combines them with the best schedule.
         of_table = (
             self._searches_both
             and not self._is_scheduled(parent)
@@ -295,11 +300,11 @@ class Guided:
         barred = SCHEDULE if of_table else None
         for _ in range(count):
             choose = self._credit.any if far else self._credit.choose
-            name = SCHEDULE if of_schedule else choose(self._random, but=barred)
+            name = SCHEDULE if of_schedule else choose(self._random, excluded=barred)
             context = Context(vector, parent.blame, others, self._gains)
             moved = self._moves.make(name, context)
             if of_table:
-                moved = self._scheduled_as(parent, moved)
+                moved = self._with_schedule(parent, moved)
             if moved != vector:
                 made.append(name)
                 vector = moved
@@ -307,40 +312,40 @@ class Guided:
         return Child(candidate, parent, () if of_schedule else tuple(made), parent.fitness)
 
     def _parent(self) -> Elite:
-        """An elite, the better ones more often; scheduled ones as often as others."""
+        """Draw an elite, the better ones more often; scheduled ones as often as others."""
         niche = self._elites
         if self._searches_both:
             scheduled, others = self._halves(niche)
             niche = (scheduled if self._random.random() < 0.5 else others) or niche
         return niche[self._rank(len(niche), FAVOUR)]
 
-    def _both_best(self) -> Iterator[Child]:
-        """The best table without a schedule, under the best schedule, if both are searched for."""
+    def _scheduled_best(self) -> Iterator[Child]:
+        """Yield the best unscheduled table with the best schedule, if both are searched."""
         if not self._searches_both:
             return
         scheduled, others = self._halves(self._elites)
         if scheduled and others:
-            vector = self._scheduled_as(scheduled[0], others[0].candidate.vector)
+            vector = self._with_schedule(scheduled[0], others[0].candidate.vector)
             bar = others[0].fitness
-            # No move is to be credited: it is a matter of course.
+            # No move made it, so none is credited.
             yield Child(self._effective(vector, "the best of both"), others[0], (), bar)
 
-    def _scheduled_as(self, elite: Elite, vector: tuple[int, ...]) -> tuple[int, ...]:
+    def _with_schedule(self, elite: Elite, vector: tuple[int, ...]) -> tuple[int, ...]:
         cells = self._moves.layout.schedule
         return (*vector[: cells.start], *elite.candidate.vector[cells.start :])
 
     def _halves(self, elites: Sequence[Elite]) -> tuple[list[Elite], list[Elite]]:
-        """Those that are scheduled, and those that are not."""
-        scheduled = [one for one in elites if self._is_scheduled(one)]
-        return scheduled, [one for one in elites if not self._is_scheduled(one)]
+        """Split elites into those with a schedule and those without."""
+        scheduled = [elite for elite in elites if self._is_scheduled(elite)]
+        return scheduled, [elite for elite in elites if not self._is_scheduled(elite)]
 
     def _is_scheduled(self, elite: Elite) -> bool:
-        """Only where there are cells of a schedule."""
+        """Whether the elite has a schedule; False if the space has no schedule cells."""
         policy = self._moves.layout.schedule[0]
         return elite.candidate.vector[policy] != POLICY.choices.index(FIFO)
 
-    def _is_like(self, elite: Elite, other: Elite) -> bool:
-        """Whether they are of the same half, where there are two."""
+    def _same_half(self, elite: Elite, other: Elite) -> bool:
+        """Whether both have a schedule or both have none."""
         return not self._searches_both or self._is_scheduled(elite) == self._is_scheduled(other)
 
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
@@ -349,28 +354,28 @@ class Guided:
         return Candidate(vector, origin)
 
     def _kind(self, candidate: Candidate) -> tuple[frozenset[int], tuple[int, ...]]:
-        """Tables that publish after the same accesses, and are scheduled alike, are alike."""
+        """Return what similar tables share: the publication points and the schedule."""
         layout, vector = self._moves.layout, candidate.vector
         return points(layout, vector), tuple(vector[cell] for cell in layout.schedule)
 
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
-        """The best, no more than so many of them alike: or all soon descend from one table.
+        """Select the best, with a limit on similar ones: else all soon descend from one table.
 
-        A schedule is found at once and a table late, and one may gain what the other does. So some
-        elites are not scheduled, and some are, however far behind.
+        A schedule is found early and a table late, and each may gain from the other. So some elites
+        have a schedule and some have none, whatever their fitness.
         """
         different: list[Elite] = []
         met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
-        for one in sorted(elites, key=_by_fitness):
-            kind = self._kind(one.candidate)
+        for elite in sorted(elites, key=_by_fitness):
+            kind = self._kind(elite.candidate)
             met[kind] += 1
             if met[kind] <= self._config.alike:
-                different.append(one)
+                different.append(elite)
         if not self._searches_both:
             return different[: self._config.elites]
         most = min(self._config.each_half, self._config.elites // 2)
-        kept = [one for half in self._halves(different) for one in half[:most]]
-        kept += [one for one in different if one not in kept]
+        kept = [elite for half in self._halves(different) for elite in half[:most]]
+        kept += [elite for elite in different if elite not in kept]
         return sorted(kept[: self._config.elites], key=_by_fitness)
 
     def _learn(self, child: Child, fitness: float) -> None:
@@ -383,7 +388,7 @@ class Guided:
             self._gains = [*self._gains, gain][-GAINS_MAX:]
 
     def _rank(self, count: int, favour: float) -> int:
-        """A number below `count`; how likely each is beside the one before it is given."""
+        """Draw a number below `count`, each `favour` times as likely as the one before it."""
         weights = [favour**rank for rank in range(count)]
         (rank,) = self._random.choices(range(count), weights=weights)
         return rank

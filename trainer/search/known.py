@@ -1,4 +1,4 @@
-"""A candidate with what it reached, as searches remember it."""
+"""A candidate with its fitness, as searches store it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from trainer.search.base import Candidate
 
 @dataclass(frozen=True)
 class Known:
-    """A table and what it reached."""
+    """A table and its fitness."""
 
     candidate: Candidate
     fitness: float
 
     def as_json(self) -> list[Any]:
-        """As JSON values."""
+        """Return it as JSON values."""
         return [list(self.candidate.vector), self.candidate.origin, self.fitness]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> Known:
-        """From JSON values."""
+        """Create it from JSON values."""
         vector, origin, fitness = state
         return cls(Candidate(tuple(vector), origin), fitness)

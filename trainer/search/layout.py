@@ -1,4 +1,4 @@
-"""Where a table's units lie in its vector: the cells of a state, of a column, of a backoff."""
+"""The positions of a table's units in its vector: the cells of a state, a column, a backoff."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policies.conflicts import last_conflicting_access
 
 
 class Layout:
-    """Positions of cells by what they mean (`policies.encoding` says how a vector is laid out).
+    """Positions of cells by their meaning (`policies.encoding` defines the vector).
 
     Args:
         encoding: of the tables.
@@ -21,17 +21,17 @@ class Layout:
 
     @property
     def encoding(self) -> Encoding:
-        """Of the tables."""
+        """The encoding of the tables."""
         return self._encoding
 
     @property
     def signature(self) -> Signature:
-        """Of the workload."""
+        """The signature of the workload."""
         return self._encoding.signature
 
     @cached_property
     def type_of(self) -> tuple[int, ...]:
-        """By state, the number of its type."""
+        """For each state, the number of its type."""
         types = self.signature.types
         return tuple(number for number, kind in enumerate(types) for _ in kind.states)
 
@@ -45,7 +45,7 @@ class Layout:
         return range(states.start * self._width, states.stop * self._width)
 
     def waits(self, state: int) -> range:
-        """The waits before an access, one a type."""
+        """The waits before an access, one per type."""
         return self.row(state)[:-3]
 
     def read(self, state: int) -> int:
@@ -61,14 +61,14 @@ class Layout:
         return self.row(state)[-1]
 
     def backoff(self, type_number: int) -> range:
-        """A type's backoff: where it begins, then its factors."""
+        """A type's backoff: its start, then its factors."""
         first = self.signature.state_count * self._width
         length = self._encoding.backoff_width
         return range(first + type_number * length, first + (type_number + 1) * length)
 
     @property
     def schedule(self) -> range:
-        """The schedule: policy, parameters, the types left out; empty if it has no cells."""
+        """The schedule: policy, parameters, excluded types; empty if it has no cells."""
         return self._encoding.schedule_cells
 
     def all_rows(self) -> range:
@@ -80,7 +80,7 @@ class Layout:
         return range(self.all_rows().stop, self.backoff(len(self.signature.types) - 1).stop)
 
     def table(self) -> range:
-        """All but the schedule."""
+        """All cells except the schedule."""
         return range(self.all_backoffs().stop)
 
     def all_waits(self) -> list[int]:
@@ -88,21 +88,21 @@ class Layout:
         return [cell for state in range(self.signature.state_count) for cell in self.waits(state)]
 
     def all_points(self) -> list[int]:
-        """Where anything may be published: write visibilities and early validations."""
+        """The cells that can publish: write visibilities and early validations."""
         states = range(self.signature.state_count)
         return [cell for state in states for cell in (self.write(state), self.validate(state))]
 
     def all_versions(self) -> list[int]:
-        """Which writes are shown before commit, and which reads see them."""
+        """The cells of uncommitted versions: write visibilities and read versions."""
         states = range(self.signature.state_count)
         return [cell for state in states for cell in (self.read(state), self.write(state))]
 
     def last(self, cell: int) -> int:
-        """The highest value of a cell; of a wait it is `COMMIT`."""
+        """The highest value of a cell; for a wait it is `COMMIT`."""
         return len(self._encoding.cells[cell].choices) - 1
 
     def conflict_waits(self, state: int) -> dict[int, int]:
-        """The waits before an access for the last one of each type that conflicts with it."""
+        """For an access, the waits for the last conflicting access of each type."""
         access = self.signature.accesses[state]
         values = {}
         for cell, kind in zip(self.waits(state), self.signature.types, strict=True):

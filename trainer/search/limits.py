@@ -1,23 +1,23 @@
-"""What settings that several searches have may be."""
+"""Ranges of settings that several searches share."""
 
 from __future__ import annotations
 
 DISTANCE_MAX = 10_000
-"""Farther than any cell has values."""
+"""More than the number of values of any cell."""
 
 PROPOSALS_MAX = 10_000
 
 
 def check_proposals(proposals: int, least: int = 1, name: str = "proposals") -> None:
-    """Refuse a number of candidates at a time that makes no sense.
+    """Check the number of candidates per generation.
 
     Args:
         proposals: the number.
-        least: the smallest that does.
-        name: how the setting is called.
+        least: the minimum.
+        name: the name of the setting.
 
     Raises:
-        ValueError: it makes none; the message names the setting.
+        ValueError: the number is out of range; the message names the setting.
     """
     if not least <= proposals <= PROPOSALS_MAX:
         words = f"at least {least}" if proposals < least else f"at most {PROPOSALS_MAX}"
@@ -25,13 +25,13 @@ def check_proposals(proposals: int, least: int = 1, name: str = "proposals") -> 
 
 
 def check_shares(**shares: float) -> None:
-    """Refuse shares and probabilities that are none.
+    """Check shares and probabilities.
 
     Args:
         shares: the values by the settings' names.
 
     Raises:
-        ValueError: one is not from 0 to 1; the message names it.
+        ValueError: a value is not from 0 to 1; the message names the setting.
     """
     for name, value in shares.items():
         if not 0.0 <= value <= 1.0:
@@ -39,13 +39,13 @@ def check_shares(**shares: float) -> None:
 
 
 def check_distances(**distances: float) -> None:
-    """Refuse distances by which no cell can move.
+    """Check distances by which cells move.
 
     Args:
         distances: the values by the settings' names.
 
     Raises:
-        ValueError: one is not from 1 to `DISTANCE_MAX`; the message names it.
+        ValueError: a value is not from 1 to `DISTANCE_MAX`; the message names the setting.
     """
     for name, value in distances.items():
         if not 1.0 <= value <= DISTANCE_MAX:

@@ -1,10 +1,10 @@
 """Local search: best-improvement hill climbing from the best seed, one cell at a time.
 
-The neighbours of a table are those that differ from it in one cell. They are measured beside it,
-and the best of them is the next table if it is better. Where there are more neighbours than a
-batch holds, a batch is a sample of those not measured yet, and the climb continues as soon as one
-of it is better. A table without a better neighbour is a summit: the climb begins again at the next
-best seed, and when there is none left, at the best table so far with some cells drawn anew.
+The neighbours of a table differ from it in one cell. They are measured together with it, and the
+best of them is the next table if it is better. If a table has more neighbours than a batch, each
+batch is a sample of those not measured yet, and the climb continues as soon as one of them is
+better. A table without a better neighbour is a local optimum. The climb then restarts at the next
+best seed, and after the last seed at the incumbent with some cells redrawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trainer.search.space import Space
 from trainer.search.warm_start import fitted
 
 Move = tuple[int, int]
-"""A cell, and another value for it."""
+"""A cell and another value for it."""
 
 
 @dataclass
@@ -31,8 +31,8 @@ class LocalConfig(SearchConfig):
     """Settings of `search=local`.
 
     Attributes:
-        proposals: candidates at a time: a table and neighbours of it.
-        kick: after the last seed: how many cells are drawn anew to begin again.
+        proposals: candidates per batch: a table and neighbours of it.
+        kick: the number of redrawn cells in a restart after the last seed.
     """
 
     proposals: int = 40
@@ -40,10 +40,10 @@ class LocalConfig(SearchConfig):
 
 
 class Local:
-    """See the module. Arguments as for `registry.build_search`.
+    """Local search (see the module). The arguments are those of `registry.build_search`.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     def __init__(
@@ -64,27 +64,27 @@ class Local:
 
     @property
     def batch(self) -> int:
-        """A table and neighbours of it."""
+        """The size of a batch: a table and neighbours of it."""
         return self._config.proposals
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """Where the climb is, and the seeds from which others begin."""
+        """The current table, and the seeds left for restarts."""
         known = [*self._seeds, *([self._current] if self._current else [])]
-        return [one.candidate for one in known]
+        return [table.candidate for table in known]
 
     @property
     def restarts(self) -> int:
-        """How often the climb has begun again."""
+        """The number of restarts."""
         return self._restarts
 
     def ask(self, n: int) -> list[Candidate]:
-        """The seeds first; then the table where the climb is, and neighbours not measured yet."""
+        """Propose the seeds first; then the current table and neighbours not measured yet."""
         n = min(n, self.batch)
         if self._unmeasured:
             return self._unmeasured[:n]
         if self._current is None:
-            self._current = self._begin_again()
+            self._current = self._restart()
         here = self._current.candidate
         moves = self._moves_left(here)
         if len(moves) > n - 1:
@@ -92,14 +92,14 @@ class Local:
         return [here, *(_moved(here, move) for move in moves)]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Go to the best neighbour if it is better; see whether this is a summit if not."""
+        """Move to the best neighbour if it is better; else check for a local optimum."""
         found = [Known(c, m.cautious) for c, m in zip(candidates, results, strict=True)]
         best = max(found, key=lambda known: known.fitness)
         if self._best is None or best.fitness > self._best.fitness:
             self._best = best
         if self._current is None:
             self._seeds += found
-            self._unmeasured = [one for one in self._unmeasured if one not in candidates]
+            self._unmeasured = [c for c in self._unmeasured if c not in candidates]
             if not self._unmeasured:
                 self._seeds.sort(key=lambda known: -known.fitness)
                 self._current = self._begin(self._seeds.pop(0))
@@ -107,9 +107,9 @@ class Local:
         self._climb(self._current.candidate, found, best)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the climb is, the seeds left, the moves tried, and the random generator."""
+        """Return the current table, the seeds left, the moves tried, and the random generator."""
         return {
-            "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
+            "unmeasured": [[list(c.vector), c.origin] for c in self._unmeasured],
             "seeds": [known.as_json() for known in self._seeds],
             "current": self._current and self._current.as_json(),
             "best": self._best and self._best.as_json(),
@@ -136,7 +136,7 @@ class Local:
                 self._tried.add(_move(here, known.candidate))
         assert self._current is not None
         if best.fitness > self._current.fitness:
-            # Of the new table's neighbours those are known that differ from it where the old does.
+            # Known neighbours of the new table are those that differ from it in the same cell.
             cell, _ = _move(here, best.candidate)
             known_there = {move for move in self._tried if move[0] == cell}
             self._tried = known_there | {(cell, here.vector[cell])}
@@ -145,19 +145,19 @@ class Local:
             self._current = None
 
     def _moves_left(self, here: Candidate) -> list[Move]:
-        """Those to neighbours not measured yet, in the order of the cells and their values."""
+        """Return the moves to neighbours not measured yet, ordered by cell and value."""
         return [move for move in self._space.moves(here.vector) if move not in self._tried]
 
     def _begin(self, known: Known) -> Known:
         self._tried = set()
         return known
 
-    def _begin_again(self) -> Known:
-        """The next best seed, or the best table with a kick."""
+    def _restart(self) -> Known:
+        """Return the next best seed, or the incumbent with some cells redrawn."""
         self._restarts += 1
         if self._seeds:
             return self._begin(self._seeds.pop(0))
-        assert self._best is not None  # whoever begins again has begun
+        assert self._best is not None  # a restart follows a first climb
         count = min(self._config.kick, len(self._space.open))
         cells = self._random.sample(self._space.open, count)
         changed = self._space.redraw(self._best.candidate.vector, cells, self._random)
@@ -170,7 +170,7 @@ def _moved(here: Candidate, move: Move) -> Candidate:
 
 
 def _move(here: Candidate, neighbour: Candidate) -> Move:
-    """The move that leads from a table to its neighbour."""
+    """Return the move from a table to its neighbour."""
     pairs = zip(here.vector, neighbour.vector, strict=True)
     cell = next(number for number, (one, other) in enumerate(pairs) if one != other)
     return cell, neighbour.vector[cell]

@@ -1,10 +1,10 @@
-"""Changes of a table that mean something: a unit of concurrency control at a time, not a cell.
+"""Changes of whole units of concurrency control instead of single cells.
 
-Most cells of a good table rest on others. The waits of one access belong together; so do the waits
-of one type for another all along it, the writes to a table and the reads that are to see them, and
-a publication point with what is waited for before it. To change one cell of such a unit is rarely
-better, however good the table that it is on the way to. Each move here changes a unit. Where it
-strikes is drawn by blame (`trainer.search.blame`).
+Most cells of a good table depend on others. The waits of one access belong together, and so do the
+waits of one type for another. The writes to a table belong to the reads of them, and a publication
+point to the waits before it. Changing a single cell of such a unit rarely helps, even on the way to
+a better table. Each move here changes a unit. Blame (`trainer.search.blame`) determines where it is
+likely to apply.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Change = Mapping[int, int]
 """New values by cell."""
 
 STEPS = (-2, -1, 1, 2)
-"""How far a wait moves along the accesses of a type."""
+"""Steps by which a wait moves along the accesses of a type."""
 
 AS_ANOTHER = 0.4
-"""How often a schedule changes by its policy, or becomes another table's, not by a parameter."""
+"""The probability that a schedule changes its policy, or is copied, instead of one parameter."""
 
 AT_END = 0.5
-"""How often a type's only publication point is after its last access."""
+"""The probability that a type's only publication point is after its last access."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a move is drawn with.
+    """The inputs of a move.
 
     Attributes:
         vector: the table to change.
-        blame: where it loses time.
-        donors: other tables that are good; there may be none.
+        blame: the time that it loses, by access and type.
+        donors: other good tables; may be empty.
         gains: changes that have made a table better.
     """
 
@@ -53,13 +53,13 @@ class Moves:
     """Draws moves of a space.
 
     Args:
-        space: whose tables they change. What it does not allow is left as it is.
+        space: the tables. Cells outside the space stay unchanged.
         random: the source of randomness.
 
     Attributes:
         layout: of the tables.
         random: the source of randomness.
-        names: the moves that can change a cell which has a choice there.
+        names: the moves that can change at least one open cell.
         seeds: the seeds' tables.
     """
 
@@ -74,7 +74,7 @@ class Moves:
         ]
 
     def make(self, name: str, context: Context) -> tuple[int, ...]:
-        """The table after a move, one of `MOVES`; as it was if the move came to nothing."""
+        """Return the table after a move of `MOVES`; unchanged if the move has no result."""
         vector = list(context.vector)
         for cell, value in MOVES[name].draw(self, context).items():
             if value in self._allowed[cell]:
@@ -82,33 +82,33 @@ class Moves:
         return tuple(vector)
 
     def state(self, context: Context) -> int:
-        """A state, by blame."""
+        """Draw a state, weighted by blame."""
         weights = context.blame.states
         (state,) = self.random.choices(range(len(weights)), weights=weights)
         return state
 
     def type(self, context: Context) -> int:
-        """A type, by the blame of its states."""
+        """Draw a type, weighted by the blame of its states."""
         return self.layout.type_of[self.state(context)]
 
     def open(self, cells: Iterable[int]) -> list[int]:
-        """Those of the cells that have a choice."""
+        """Return those of the cells that have a choice."""
         return [cell for cell in cells if len(self._allowed[cell]) > 1]
 
     def values(self, cell: int) -> Sequence[int]:
-        """Those that the cell may take."""
+        """Return the values that the cell may take."""
         return self._values[cell]
 
     def value(self, cell: int) -> int:
-        """Any that the cell may take."""
+        """Draw a value that the cell may take."""
         return self.random.choice(self._values[cell])
 
     def donor(self, context: Context) -> tuple[int, ...]:
-        """Another good table, or a seed."""
+        """Draw another good table, or a seed."""
         return self.random.choice([*context.donors, *self.seeds])
 
     def one_of(self, changes: Iterable[Change], context: Context) -> Change:
-        """One of those changes that do change something; else none."""
+        """Draw one of the changes that have an effect; an empty one if none has."""
         real = [
             change
             for change in changes
@@ -121,7 +121,7 @@ class Moves:
 
 
 def publish(draw: Moves, context: Context) -> Change:
-    """A publication point begins or ends to be one: a public write, or an early validation."""
+    """Add or remove a publication point: a public write, or an early validation."""
     state = draw.state(context)
     cells = draw.open([draw.layout.write(state), draw.layout.validate(state)])
     if not cells:
@@ -131,9 +131,9 @@ def publish(draw: Moves, context: Context) -> Change:
 
 
 def publish_once(draw: Moves, context: Context) -> Change:
-    """A type gets one publication point for all: at its end, or somewhere on the way.
+    """Give a type a single publication point, after its last access or earlier.
 
-    Every point costs a validation; one alone, when most of the work is done, wastes little of it.
+    Every point costs a validation. A single one after most of the work wastes little of it.
     """
     layout = draw.layout
     states = layout.signature.types[draw.type(context)].states
@@ -143,9 +143,9 @@ def publish_once(draw: Moves, context: Context) -> Change:
 
 
 def shift_publication(draw: Moves, context: Context) -> Change:
-    """A publication point goes elsewhere in its type, and what is waited for before it goes along.
+    """Move a publication point within its type, together with the waits before it.
 
-    That stands in the row after the point (paper §4.3).
+    Those waits are in the row after the point (paper §4.3).
     """
     layout, vector = draw.layout, context.vector
     states = layout.signature.types[draw.type(context)].states
@@ -156,7 +156,7 @@ def shift_publication(draw: Moves, context: Context) -> Change:
     there = draw.random.choice(states)
     if there == here:
         return {}
-    # A read can't be public; an early validation publishes there.
+    # A read can't be public, so an early validation publishes there.
     public = vector[layout.write(here)] and draw.open([layout.write(there)])
     change = {layout.validate(here): 0, layout.write(here): 0}
     change[layout.write(there) if public else layout.validate(there)] = 1
@@ -168,7 +168,7 @@ def shift_publication(draw: Moves, context: Context) -> Change:
 
 
 def row_waits(draw: Moves, context: Context) -> Change:
-    """All waits before an access: none, for commits, past the last conflict, or as in a seed."""
+    """Set all waits before an access: none, for commits, past the last conflict, or a seed's."""
     state = draw.state(context)
     waits = draw.layout.waits(state)
     return draw.one_of(
@@ -183,7 +183,7 @@ def row_waits(draw: Moves, context: Context) -> Change:
 
 
 def pair_waits(draw: Moves, context: Context) -> Change:
-    """How one type waits for another, all along it: likewise, or a little longer or shorter."""
+    """Change all waits of one type for another: to the same value, or by a few accesses."""
     layout, vector = draw.layout, context.vector
     states = layout.signature.types[draw.type(context)].states
     other = draw.random.randrange(len(layout.signature.types))
@@ -205,7 +205,7 @@ def pair_waits(draw: Moves, context: Context) -> Change:
 
 
 def share(draw: Moves, context: Context) -> Change:
-    """What is written to a table is shown, or seen, before commit, or not: by one type, or all."""
+    """Publish the writes to a table and read them dirty, or neither: in one type or in all."""
     layout = draw.layout
     state = draw.state(context)
     accesses = layout.signature.accesses
@@ -222,20 +222,20 @@ def share(draw: Moves, context: Context) -> Change:
 
 
 def type_block(draw: Moves, context: Context) -> Change:
-    """All rows of a type as a donor has them, with its backoff or without."""
+    """Copy all rows of a type from a donor, with or without its backoff."""
     donor, number = draw.donor(context), draw.type(context)
     backoff = draw.layout.backoff(number) if draw.random.random() < 0.5 else ()
     return {cell: donor[cell] for cell in [*draw.layout.block(number), *backoff]}
 
 
 def row(draw: Moves, context: Context) -> Change:
-    """A state's row as a donor has it."""
+    """Copy a state's row from a donor."""
     donor = draw.donor(context)
     return {cell: donor[cell] for cell in draw.layout.row(draw.state(context))}
 
 
 def reset(draw: Moves, context: Context) -> Change:
-    """OCC's actions, in a row of a type or in a column of it: all others cost something."""
+    """Set OCC's actions in a row or a column of a type: all other actions cost time."""
     layout = draw.layout
     states = layout.signature.types[draw.type(context)].states
     units: list[Iterable[int]] = [layout.row(state) for state in states]
@@ -247,13 +247,13 @@ def reset(draw: Moves, context: Context) -> Change:
 
 
 def backoff(draw: Moves, context: Context) -> Change:
-    """The backoff of one type; see `backoff_of_all`."""
+    """Change the backoff of one type; see `backoff_of_all`."""
     types = range(len(draw.layout.signature.types))
     return _backoff(draw, draw.random.choices(types, weights=context.blame.types), context)
 
 
 def backoff_of_all(draw: Moves, context: Context) -> Change:
-    """Where the backoff of all types begins, whether it grows, or one of its factors."""
+    """Change the start of all types' backoff, whether it grows, or one of its factors."""
     return _backoff(draw, range(len(draw.layout.signature.types)), context)
 
 
@@ -265,11 +265,11 @@ def _backoff(draw: Moves, types: Sequence[int], context: Context) -> Change:
     constant = {cell: ALPHAS.index(0.0) for cells in rows for cell in cells[1:]}
     at = draw.random.randrange(1, len(rows[0]))
     if len(draw.layout.signature.types) == 1:
-        # What an abort multiplies by, a commit divides by.
+        # An abort multiplies by this factor, and a commit divides by it.
         step = longer if at <= PRIOR_ABORTS else -longer
         factor = {cells[at]: _moved(draw, context, cells[at], step) for cells in rows}
         return draw.one_of([begin, begin, constant | begin, factor, factor], context)
-    # Of several types the blame doesn't tell which one's backoff takes long.
+    # With several types, blame does not show which type's backoff is too long.
     value = draw.random.randrange(len(ALPHAS))
     factor = {cells[at]: value for cells in rows}
     return draw.one_of([begin, begin, constant | begin, factor], context)
@@ -280,14 +280,14 @@ def _moved(draw: Moves, context: Context, cell: int, steps: int) -> int:
 
 
 def cells(draw: Moves, context: Context) -> Change:
-    """One or two cells of a row, drawn anew: what no unit reaches."""
+    """Redraw one or two cells of a row, for tables that no unit reaches."""
     found = draw.open(draw.layout.row(draw.state(context)))
     count = min(len(found), draw.random.randint(1, 2))
     return {cell: draw.value(cell) for cell in draw.random.sample(found, count)}
 
 
 def schedule(draw: Moves, context: Context) -> Change:
-    """When transactions start: another admission policy, one parameter, a type more or less."""
+    """Change the schedule: another admission policy, one parameter, or one type."""
     layout, vector = draw.layout, context.vector
     if not layout.schedule:
         return {}
@@ -304,17 +304,17 @@ def schedule(draw: Moves, context: Context) -> Change:
 
 
 def merge(draw: Moves, context: Context) -> Change:
-    """A change that made another table better: where gains add up, this adds them."""
+    """Apply a change that made another table better, since gains may add up."""
     return draw.one_of(context.gains, context)
 
 
 @dataclass(frozen=True)
 class Move:
-    """A way to change a table.
+    """A kind of change.
 
     Attributes:
-        draw: draws a change; an empty one if the move comes to nothing.
-        reach: the cells that it is for. Where none of them has a choice it is not made.
+        draw: draws a change; an empty one if the move has no result.
+        reach: the cells that it may change. The move is disabled if none of them has a choice.
     """
 
     draw: Callable[[Moves, Context], Change]

@@ -10,7 +10,7 @@ from policies import Cell, Encoding
 from trainer.search.space import Space
 
 CELLS_OF_A_KIND = 1.5
-"""How many cells `mutate_kind` changes on average."""
+"""Average number of cells that `mutate_kind` changes."""
 
 
 def mutate_cells(
@@ -23,13 +23,13 @@ def mutate_cells(
     """Change each cell with a probability, in place.
 
     A binary cell flips. An integer cell moves by a whole number drawn uniformly from
-    [-distance, distance], and is clipped into its range, never wrapped. It moves among the values
-    that it may take: where no fine wait may be used, `COMMIT` comes next to `NO_WAIT`. Cells
-    without a choice stay.
+    [-distance, distance] and is clipped to its range, never wrapped. It moves among its allowed
+    values: if fine waits are not allowed, `COMMIT` is next to `NO_WAIT`. Cells without a choice
+    stay.
 
     Args:
         vector: the policy, of this space.
-        space: what cells may hold.
+        space: the values that cells may take.
         probability: of each cell, 0..1.
         distance: the paper's λ; at least 1 is used.
         random: the source of randomness.
@@ -53,11 +53,11 @@ def mutate_kind(
     distance: float,
     random: Random,
 ) -> None:
-    """Change cells of one kind of action only, drawn at random, in place.
+    """Change cells of only one kind of action, drawn at random, in place.
 
-    A good table is spoiled by most changes of most cells, so a child that differs from its parent
-    in every kind at once is rarely better. This one keeps all kinds but one, and of that changes
-    one or two cells on average, whatever the table's size.
+    Most changes make a good table worse, so a child that differs from its parent in every kind at
+    once is rarely better. This operator changes one or two cells of one kind on average, whatever
+    the table's size.
 
     Args: as for `mutate_cells`; the probability is raised to that average.
     """
@@ -77,8 +77,8 @@ def cross_rows(
 ) -> None:
     """Swap each row of two policies with probability ½, in place.
 
-    A row is the cells of one state, the backoff of one type, or the schedule. The paper finds that
-    this does not help (§5.1); it is off.
+    A row is the cells of one state, the backoff of one type, or the schedule. It is off by default,
+    because the paper finds that crossover does not help (§5.1).
     """
     for row in rows_of(encoding):
         if random.random() < 0.5:
@@ -87,7 +87,7 @@ def cross_rows(
 
 
 def rows_of(encoding: Encoding) -> list[range]:
-    """The positions of each state's row, then of each type's backoff row, then of the schedule."""
+    """Return the positions of each state's row, of each type's backoff, and of the schedule."""
     rows: list[range] = []
     start = 0
     cells = encoding.cells

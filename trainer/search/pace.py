@@ -1,10 +1,9 @@
-"""How long each type of transaction takes: the parts that throughput is made of.
+"""The duration of each transaction type: the parts that make up throughput.
 
-A worker goes from one transaction to the next, so what it commits in the workload's mix is one over
-the mean, over the types, of the time that a commit of the type takes it in all: attempts that were
-aborted, waits and backoff included (`Result.mixed_throughput`). That sum hides who is slow. Of two
-tables with the same throughput one may be even, and the other do one type in no time at another's
-expense.
+A worker runs one transaction after another. Its throughput in the workload's mix is the inverse of
+the mean, over the types, of the time per commit, aborted attempts, waits and backoff included
+(`Result.mixed_throughput`). That mean hides which type is slow. Of two tables with the same
+throughput, one may be balanced and the other run one type much faster at another's expense.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from policies import Signature
 
 @dataclass(frozen=True)
 class Pace:
-    """What the types of the signature take, in its order.
+    """The pace of the types, in the order of the signature.
 
     Attributes:
-        us: of a worker's time for a commit, µs. Of a type that was not begun, 0.
-        shares: of the transactions of these types that were begun; they sum to 1.
+        us: a worker's time per commit, µs; 0 for a type that was not started.
+        shares: shares of the types among the started transactions; they sum to 1.
     """
 
     us: tuple[float, ...]
@@ -32,32 +31,32 @@ class Pace:
 
     @property
     def mean_us(self) -> float:
-        """Of a worker's time for a commit, in the mix."""
+        """A worker's mean time per commit, in the mix, µs."""
         return sum(share * us for share, us in zip(self.shares, self.us, strict=True))
 
     def as_json(self) -> list[list[float]]:
-        """As JSON values."""
+        """Return it as JSON values."""
         return [list(self.us), list(self.shares)]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> Pace:
-        """From JSON values."""
+        """Create it from JSON values."""
         us, shares = state
         return cls(tuple(us), tuple(shares))
 
 
 def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
-    """The means over results: of the times the geometric one, as of the scenarios' scores.
+    """Return the mean pace over results; times by the geometric mean, as the scenarios' scores.
 
     Args:
         signature: of the workload.
-        results: of one table, one for each scenario.
+        results: of one table, one per scenario.
 
     Returns:
-        None where there is none: without results, and where what commits is not up to the pace of
-        the workers, or not theirs alone.
+        None without results, or if the pace of the workers does not determine throughput, or not
+        alone.
     """
-    paces = [_pace_of_one(signature, result) for result in results]
+    paces = [_scenario_pace(signature, result) for result in results]
     known = [pace for pace in paces if pace is not None]
     if not known or len(known) < len(paces):
         return None
@@ -71,17 +70,17 @@ def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
     )
 
 
-def _pace_of_one(signature: Signature, result: Result) -> Pace | None:
+def _scenario_pace(signature: Signature, result: Result) -> Pace | None:
     kinds = [result.types[name] for name in signature.type_names]
     begun = [kind.commits + kind.unfinished for kind in kinds]
-    # Where transactions arrive by a clock, times count from then; and of those that were left with
-    # other workers it is not known whose they are.
+    # If transactions arrive by a clock, times count from their arrival. For transactions passed to
+    # other workers, the owner is unknown.
     if result.arrivals is not None or (result.schedule is not None and result.schedule.moved):
         return None
     if not any(begun) or any(
         n and kind.time_s <= 0.0 for n, kind in zip(begun, kinds, strict=True)
     ):
         return None
-    # Where none was committed it takes at least as long as all have been at it.
+        # A type without a commit takes at least the time that all workers spent on it.
     us = tuple(1e6 * kind.time_s / max(1, kind.commits) for kind in kinds)
     return Pace(us, tuple(n / sum(begun) for n in begun))

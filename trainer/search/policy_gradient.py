@@ -1,21 +1,19 @@
 """Policy gradient: a softmax for every cell of the table, trained by REINFORCE (paper §5.2, §7.5).
 
 Each cell has a parameter for every value that it may take; their softmax is the probability of
-that value. A batch of tables is sampled, each table's reward is its throughput relative to the
-reference, and the parameters go along the gradient of the expected reward, estimated with a
-baseline. A bonus for entropy keeps cells from being decided too early. At first each cell holds
-what the seed policy has in it with a fixed probability (paper: IC3's, 80 %) and shares the rest
-among the others.
+that value. A batch of tables is sampled, and each table's reward is its throughput relative to the
+reference. The parameters follow the gradient of the expected reward, estimated with a baseline. A
+bonus for entropy keeps cells from being decided too early. At first each cell has the seed policy's
+value with a fixed probability (paper: IC3's, 80 %); the others share the rest.
 
-Beyond the paper: the most probable table is proposed with every batch, since it is the one that
-would be shipped; its reward is no sample and takes no part in the gradient. A table that a batch
-drew twice is measured and charged once, as the tables of a batch are all different, and counts
-twice, so that the estimate stays what it is. Nothing is had for nothing by that: what searches are
-charged for is measuring. One that an earlier batch drew is measured and charged again; one that
-can't run has the reward 0.
+The search extends the paper in two ways. The most probable table is proposed with every batch,
+since it is the result of the training; its reward is no sample and takes no part in the gradient.
+The tables of a batch are all different, so a table drawn twice is measured and charged once, and
+counts twice: the estimate stays the same. A table of an earlier batch is measured and charged
+again. A table that can't run has the reward 0.
 
-Sampling uses the same generator as the other searches, on the processor: so a run does not depend
-on PyTorch's own generators, whose streams differ from device to device.
+Sampling uses the same generator as the other searches, on the CPU. So a run does not depend on
+PyTorch's generators, whose streams differ between devices.
 """
 
 from __future__ import annotations
@@ -39,9 +37,9 @@ from trainer.search.space import Space
 DEVICES = ("auto", "cpu", "cuda")
 BASELINES = ("batch", "moving")
 EPSILON = 1e-8
-"""Below this spread of rewards there is nothing to tell good tables from bad ones."""
+"""Below this spread of rewards, good and bad tables are indistinguishable."""
 IMPOSSIBLE = -1e9
-"""The logit of a value that a cell does not have: its softmax is exactly 0."""
+"""The logit of a value that a cell can't take: its softmax is exactly 0."""
 
 
 @dataclass
@@ -49,16 +47,16 @@ class PolicyGradientConfig(SearchConfig):
     """Settings of `search=policy_gradient`.
 
     Attributes:
-        proposals: candidates at a time: sampled tables and the most probable one.
+        proposals: candidates per batch: sampled tables and the most probable one.
         learning_rate: Adam's.
-        entropy: weight of the entropy, summed over the cells, beside the reward in units of its
-            standard deviation.
+        entropy: weight of the entropy, summed over the cells, relative to the reward in standard
+            deviations.
         baseline: what rewards are compared with: `batch`, their mean; `moving`, an average over
             all batches.
-        momentum: of the moving average: weight of what was before.
-        seed_policy: which seed the search starts from …
-        confidence: … and the probability of its values at first, in each cell; 0 for none.
-        device: `cpu`, `cuda`, or `auto`: CUDA where there is one.
+        momentum: weight of earlier batches in the moving average.
+        seed_policy: the seed that the search starts from.
+        confidence: the initial probability of the seed's values, in each cell; 0 for none.
+        device: `cpu`, `cuda`, or `auto`: CUDA if available.
     """
 
     proposals: int = 40
@@ -72,18 +70,20 @@ class PolicyGradientConfig(SearchConfig):
 
 
 def gradient_no_start_reason(config: PolicyGradientConfig) -> str:
-    """Why it can't start from a table: it changes a distribution, not tables."""
+    """Return why it can't start from a table: it changes a distribution, not tables."""
     return (
-        f"search={config.name} starts from a seed, not from a table; leave it out "
-        "(search.seed_policy names the seed), or take search=guided"
+        f"search={config.name} starts from a seed, not from a table; omit search.start "
+        "(search.seed_policy names the seed), or use search=guided"
     )
 
 
 class PolicyGradient:
-    """See the module. Arguments as for `registry.build_search`; of the warm start nothing is used.
+    """Policy gradient (see the module). The arguments are those of `registry.build_search`.
+
+    It does not use the warm start.
 
     Raises:
-        ValueError: a setting is out of its range, or PyTorch or the device is not there.
+        ValueError: a setting is out of range, or PyTorch or the device is not available.
     """
 
     def __init__(
@@ -112,16 +112,16 @@ class PolicyGradient:
 
     @property
     def batch(self) -> int:
-        """The samples and the most probable table."""
+        """The number of samples, and the most probable table."""
         return self._config.proposals
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """No table: its state is a distribution."""
+        """No table: the state is a distribution."""
         return ()
 
     def ask(self, n: int) -> list[Candidate]:
-        """The most probable table, then those sampled, each once; of one, a sample."""
+        """Propose the most probable table, then samples without duplicates; a sample if n = 1."""
         n = min(n, self.batch)
         probabilities = self._distribution().probs.tolist()
         steps = [
@@ -136,7 +136,7 @@ class PolicyGradient:
         return list(found.values())
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """One step of Adam along the gradient that the samples estimate."""
+        """Take one step of Adam along the gradient estimated from the samples."""
         pairs = zip(candidates, results, strict=True)
         samples = [(c.vector, m.fitness) for c, m in pairs if c.vector in self._drawn]
         counts = [self._drawn[vector] for vector, _ in samples]
@@ -155,7 +155,7 @@ class PolicyGradient:
         self._optimiser.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """The logits, Adam's moments, the moving baseline, and the random generator."""
+        """Return the logits, Adam's moments, the moving baseline, and the random generator."""
         adam = self._optimiser.state_dict()["state"].get(0, {})
         return {
             "logits": self._logits.tolist(),
@@ -180,7 +180,7 @@ class PolicyGradient:
         return max(len(values) for values in self._values)
 
     def _first_logits(self, encoding: Encoding) -> list[list[float]]:
-        """The seed's values with the settings' probability, the rest shared by all others."""
+        """Return the logits of the seed's values with the set probability, equal for others."""
         torch, config = self._torch, self._config
         seed = self._space.fit(encoding.encode(build_seed(config.seed_policy, encoding.signature)))
         logits = []
@@ -198,7 +198,7 @@ class PolicyGradient:
         return self._torch.distributions.Categorical(logits=logits, validate_args=False)
 
     def _sample(self, steps: Sequence[Sequence[float]]) -> tuple[int, ...]:
-        """A table drawn from each cell's cumulated probabilities."""
+        """Draw a table from each cell's cumulative probabilities."""
         choices, indexes = self._random.choices, range(self._width)
         return self._table([choices(indexes[: len(row)], cum_weights=row)[0] for row in steps])
 
@@ -209,12 +209,12 @@ class PolicyGradient:
         return tuple(vector)
 
     def _indexes(self, vector: Sequence[int]) -> list[int]:
-        """Which of its values each open cell holds."""
+        """Return the index of each open cell's value."""
         pairs = zip(self._space.open, self._index, strict=True)
         return [index[vector[cell]] for cell, index in pairs]
 
     def _advantages(self, rewards: Sequence[float], counts: Sequence[int]) -> list[float] | None:
-        """Rewards above the baseline, in standard deviations; None where they are all alike."""
+        """Return rewards above the baseline, in standard deviations; None if all are equal."""
         total = sum(counts)
         if not total:
             return None
@@ -229,7 +229,7 @@ class PolicyGradient:
         return None if spread < EPSILON else [(r - baseline) / spread for r in rewards]
 
     def _moment(self, name: str, value: Any) -> Any:
-        """One of Adam's, as it keeps it: the count of steps stays on the processor."""
+        """Return a value of Adam's on its device: the step count stays on the CPU."""
         if name == "step":
             return self._torch.tensor(value, dtype=self._torch.float32)
         return self._tensor(value, "float64")
@@ -240,32 +240,32 @@ class PolicyGradient:
 
 
 def load_torch() -> ModuleType:
-    """PyTorch on one thread, imported where it is needed: it is large, and slow to import.
+    """Import PyTorch, on one thread. It is large and slow to import, so only where needed.
 
     Raises:
-        ValueError: it is not installed; the message says how to get it.
+        ValueError: it is not installed; the message says how to install it.
     """
     try:
         torch = importlib.import_module("torch")
     except ImportError as error:
         raise ValueError(
-            "search=policy_gradient needs PyTorch, which can't be imported "
-            f"({error}): make setup EXTRAS=policy-gradient, or pip install torch"
+            f"search=policy_gradient needs PyTorch, but the import fails ({error}); "
+            "run make setup EXTRAS=policy-gradient, or pip install torch"
         ) from error
-    # Sums in one order whatever the machine, and no threads that spin beside what is measured.
+    # One thread: sums in the same order on every machine, and no spinning threads during runs.
     torch.set_num_threads(1)
     return torch
 
 
 def choose_device(torch: ModuleType, wanted: str) -> str:
-    """The device that the setting means.
+    """Return the device for the setting.
 
     Raises:
-        ValueError: CUDA is asked for, and there is none.
+        ValueError: the setting is CUDA, and there is no such device.
     """
     found = torch.cuda.is_available() if wanted != "cpu" else False
     if wanted == "cuda" and not found:
-        raise ValueError("search.device=cuda: PyTorch finds no CUDA here; take cpu or auto")
+        raise ValueError("search.device=cuda: PyTorch finds no CUDA device; use cpu or auto")
     return "cuda" if found else "cpu"
 
 
@@ -273,7 +273,7 @@ def _check(config: PolicyGradientConfig) -> None:
     check_proposals(config.proposals, least=2)
     check_shares(momentum=config.momentum, confidence=config.confidence)
     if config.confidence == 1.0:
-        raise ValueError("search.confidence=1.0: must be below 1, or nothing else is ever tried")
+        raise ValueError("search.confidence=1.0: must be below 1 to allow any other value")
     if not 0.0 < config.learning_rate <= 10.0:
         raise ValueError(
             f"search.learning_rate={config.learning_rate}: must be above 0 and at most 10"

@@ -1,4 +1,4 @@
-"""Random search: tables drawn uniformly, the control that every other search has to beat."""
+"""Random search: tables drawn uniformly, a baseline for all other searches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trainer.search.space import Space
 from trainer.search.warm_start import fitted
 
 ATTEMPTS = 100
-"""Draws for a table that no one has seen; small spaces run out of new ones."""
+"""Draws for a new table; small spaces run out of new ones."""
 
 
 @dataclass
@@ -23,10 +23,10 @@ class RandomConfig(SearchConfig):
     """Settings of `search=random`.
 
     Attributes:
-        proposals: candidates at a time.
-        near: probability that a candidate is a changed table of the warm start instead. With it
-            this is no control any more: it knows what the seeds know.
-        redrawn: of those: probability that a cell is drawn anew.
+        proposals: candidates per batch.
+        near: probability that a candidate is a changed table of the warm start instead. Above 0 the
+            search uses the seeds and is no longer a baseline.
+        redrawn: probability that a cell of such a table is redrawn.
     """
 
     proposals: int = 40
@@ -35,19 +35,19 @@ class RandomConfig(SearchConfig):
 
 
 def random_no_start_reason(config: RandomConfig) -> str | None:
-    """Why it can't start from a table: all are drawn, but for those near what is given."""
+    """Return why it can't start from a table: all are drawn, unless `near` is set."""
     if config.near > 0.0:
         return None
-    return f"search={config.name} draws all tables; leave it out, or set search.near, such as 0.5"
+    return f"search={config.name} draws all tables; omit search.start, or set search.near=0.5"
 
 
 class RandomSearch:
-    """See the module. Arguments as for `registry.build_search`.
+    """Random search (see the module). The arguments are those of `registry.build_search`.
 
-    No table is proposed twice, unless the space has no other left.
+    No table is proposed twice, unless all tables of the space were.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RandomSearch:
 
     @property
     def batch(self) -> int:
-        """How many candidates it wants to propose at a time."""
+        """The number of candidates per batch."""
         return self._config.proposals
 
     @property
@@ -72,7 +72,7 @@ class RandomSearch:
         return ()
 
     def ask(self, n: int) -> list[Candidate]:
-        """Tables that were never proposed before."""
+        """Propose tables that were never proposed before."""
         taken = set(self._seen)
         found: list[Candidate] = []
         for _ in range(min(n, self.batch)):
@@ -84,11 +84,11 @@ class RandomSearch:
         return found or [self._draw()]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Remember what was measured, so that it is not again."""
+        """Mark the tables as measured."""
         self._seen.update(candidate.key for candidate in candidates)
 
     def state_dict(self) -> dict[str, Any]:
-        """The tables seen, and the random generator."""
+        """Return the tables seen, and the random generator."""
         return {"seen": sorted(self._seen), "random": random_state(self._random)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

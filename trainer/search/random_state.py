@@ -1,4 +1,4 @@
-"""The state of a random generator as JSON values, as checkpoints hold it."""
+"""The state of a random generator as JSON values, for checkpoints."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def random_state(random: Random) -> list[Any]:
-    """What `load_random` takes."""
+    """Return the state of a generator, for `load_random`."""
     version, internal, gauss = random.getstate()
     return [version, list(internal), gauss]
 
 
 def load_random(random: Random, state: list[Any]) -> None:
-    """Resume from a state."""
+    """Restore the state of a generator."""
     version, internal, gauss = state
     random.setstate((version, tuple(internal), gauss))

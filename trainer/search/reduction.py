@@ -1,26 +1,25 @@
 """Reduction: drop conflicts that need no ordering, then tune what is left (after NeurCC).
 
-NeurCC (Pan et al., SIGMOD 2026) searches in two steps, and so does this, in our table's terms:
+NeurCC (Pan et al., SIGMOD 2026) searches in two steps, and so does this search, for Heddle's table:
 
 1. *Graph reduction.* IC3's table follows from the conflict graph of the workload: which accesses of
-   which types conflict (`policies.conflicts`). A conflict that is left out of the graph is ordered
-   by nobody and left to validation: pieces get shorter, waits fewer, reads clean. From the whole
-   graph, edges are dropped greedily: each round measures the table without each of the edges left,
-   beside the table with all of them, and drops the one whose loss gains most, until none does. An
-   edge whose loss leaves the table as it was is dropped at once, unmeasured. A graph of very many
-   edges would cost more rounds than there are evaluations: as long as it has, those of one database
-   table are dropped together.
-2. *Bayesian optimisation* of what is left: the cells in which the reduced table still differs from
+   which types conflict (`policies.conflicts`). Validation alone orders a conflict that is not in
+   the graph: pieces get shorter, waits fewer, reads clean. Edges are dropped greedily from the
+   whole graph. Each round measures the table with all remaining edges and the tables without one
+   of them, and drops the edge whose removal gains most, until none does. An edge whose removal
+   does not change the table is dropped at once, unmeasured. If the graph has very many edges,
+   those of one database table are dropped together, to need fewer rounds.
+2. *Bayesian optimisation* of the rest: the cells in which the reduced table still differs from
    OCC's, and the backoff. A tree-structured Parzen estimator (Optuna's) proposes values. Cells are
    categories to it: a wait for the next access is no likely neighbour of a wait for this one. There
-   may be a hundred cells, and a proposal for all of them at once would spoil what the best table
-   has; so each proposal is the best table with a few cells, drawn at random, as the estimator
-   would have them. Where all tables of what is left are known before the budget is spent, the
-   other cells that the actions open are tuned as well, which NeurCC does not say.
+   may be a hundred cells, and changing all of them at once would lose what the best table has. So
+   each proposal is the best table with a few random cells set by the estimator. If all tables of
+   these cells are known before the budget is spent, the other open cells are tuned as well, which
+   NeurCC does not specify.
 
-Before the first round, the backoffs of the warm start are tried on IC3's table. The study that
-proposes is made anew for each batch, from the tables measured and a seed out of this search's own
-generator: so the state is plain, and a resumed run is the same to the bit.
+Before the first round, IC3's table is measured with each backoff of the warm start. The study that
+proposes tables is recreated for each batch, from the measured tables and a seed of this search's
+own generator. So the state is plain, and a resumed run is bit-identical.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
 
 ATTEMPTS = 20
-"""Draws for a table that was not measured yet."""
+"""Draws for a table that has not been measured."""
 
 TRIALS_MAX = 1000
-"""So many of the tables measured last are what the estimator rests on."""
+"""Maximum number of tables in the estimator, those measured last."""
 
 
 Unit = tuple[Edge, ...]
@@ -57,12 +56,12 @@ class ReductionConfig(SearchConfig):
     """Settings of `search=reduction`.
 
     Attributes:
-        proposals: candidates at a time.
-        rounds: edges that are dropped by measuring, at most.
-        edges: that are left out one by one, at most; where more are left, all of one database table
-            are left out together.
-        startup: tables near the reduced one that are measured before the estimator is asked.
-        cells: how many cells of the best table a proposal has anew.
+        proposals: candidates per batch.
+        rounds: maximum number of edges that are dropped by measuring.
+        edges: maximum number of edges that are dropped one by one; with more, all edges of one
+            database table are dropped together.
+        startup: tables near the reduced one that are measured before the first estimate.
+        cells: the number of cells of the best table that a proposal changes.
     """
 
     proposals: int = 40
@@ -73,10 +72,10 @@ class ReductionConfig(SearchConfig):
 
 
 class Reduction:
-    """See the module. Arguments as for `registry.build_search`.
+    """Reduction (see the module). The arguments are those of `registry.build_search`.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     def __init__(
@@ -102,12 +101,12 @@ class Reduction:
 
     @property
     def batch(self) -> int:
-        """How many candidates it wants to propose at a time."""
+        """The number of candidates per batch."""
         return self._config.proposals
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """The table from which edges are dropped, or that the estimator holds to be best."""
+        """The table from which edges are dropped, or the best of the second step."""
         return [self._current.candidate] if self._current else []
 
     @property
@@ -121,7 +120,7 @@ class Reduction:
         return self._cells is not None
 
     def ask(self, n: int) -> list[Candidate]:
-        """IC3 under each backoff; then tables without an edge; then what the estimator says."""
+        """Propose IC3 under each backoff; then tables without an edge; then the estimator's."""
         n = min(n, self.batch)
         if self._unmeasured:
             return self._unmeasured[:n]
@@ -133,10 +132,10 @@ class Reduction:
         return list(found.values()) or [here]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Drop an edge when its round is over; remember what the estimator rests on."""
+        """Drop an edge at the end of a round; add trials to the estimator."""
         found = [Known(c, m.cautious) for c, m in zip(candidates, results, strict=True)]
         if self._unmeasured:
-            self._unmeasured = [one for one in self._unmeasured if one not in candidates]
+            self._unmeasured = [c for c in self._unmeasured if c not in candidates]
             before = [self._current] if self._current else []
             self._current = max([*before, *found], key=lambda known: known.fitness)
             if not self._unmeasured:
@@ -152,9 +151,9 @@ class Reduction:
             self._tell_trials(found)
 
     def state_dict(self) -> dict[str, Any]:
-        """The edges dropped, where the round is, the trials, and the random generator."""
+        """Return the dropped edges, the round's state, the trials, and the random generator."""
         return {
-            "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
+            "unmeasured": [[list(c.vector), c.origin] for c in self._unmeasured],
             "current": self._current and self._current.as_json(),
             "dropped": sorted(map(list, self._dropped)),
             "left": self._left,
@@ -179,24 +178,24 @@ class Reduction:
         load_random(self._random, state["random"])
 
     def _with_backoffs(self, table: tuple[int, ...], start: Sequence[Candidate]) -> list[Candidate]:
-        """The table, and with the backoff of each of the warm start; each once."""
+        """Return the table, and the table with each backoff of the warm start, once each."""
         found = {table: Candidate(table, "ic3")}
-        for one in start:
-            fitted = self._space.fit(one.vector)
-            changed = self._on_backoff_of(fitted, table)
-            found.setdefault(changed, Candidate(changed, f"ic3, backoff of {one.origin}"))
+        for candidate in start:
+            fitted = self._space.fit(candidate.vector)
+            changed = self._with_backoff(fitted, table)
+            found.setdefault(changed, Candidate(changed, f"ic3, backoff of {candidate.origin}"))
         return list(found.values())
 
-    def _on_backoff_of(self, backoff: Sequence[int], table: Sequence[int]) -> tuple[int, ...]:
+    def _with_backoff(self, backoff: Sequence[int], table: Sequence[int]) -> tuple[int, ...]:
         vector = list(table)
         for cell in self._stateless:
             vector[cell] = backoff[cell]
         return tuple(vector)
 
     def _table_without(self, edges: frozenset[Edge]) -> tuple[int, ...]:
-        """IC3's table of the graph without these edges, with the backoff of the current one."""
+        """Return IC3's table without these edges of the graph, with the current backoff."""
         table = self._space.fit(self._encoding.encode(ic3_without(self._encoding.signature, edges)))
-        return table if self._current is None else self._on_backoff_of(self._here, table)
+        return table if self._current is None else self._with_backoff(self._here, table)
 
     @property
     def _here(self) -> tuple[int, ...]:
@@ -204,13 +203,13 @@ class Reduction:
         return self._current.candidate.vector
 
     def _drop_idle(self, dropped: frozenset[Edge], table: tuple[int, ...]) -> frozenset[Edge]:
-        """Further edges dropped without which the table is the same."""
+        """Add to `dropped` the edges whose removal does not change the table."""
         return self._drop_idle_of([e for e in self._edges if e not in dropped], dropped, table)
 
     def _drop_idle_of(
         self, edges: Sequence[Edge], dropped: frozenset[Edge], table: tuple[int, ...]
     ) -> frozenset[Edge]:
-        """All of the edges at once if that is so, else either half: most are idle in long runs."""
+        """Try all edges at once, then each half: long runs of edges are mostly idle."""
         if self._table_without(dropped.union(edges)) == table:
             return dropped.union(edges)
         if len(edges) > 1:
@@ -225,7 +224,7 @@ class Reduction:
             self._begin_optimising()
 
     def _units(self) -> list[Unit]:
-        """What may be dropped: each edge by itself, or, of too many, those of one table."""
+        """Return the units that may be dropped: single edges, or those of one table if many."""
         edges = [edge for edge in self._edges if edge not in self._dropped]
         if len(edges) <= self._config.edges:
             return [(edge,) for edge in edges]
@@ -273,7 +272,7 @@ class Reduction:
             del self._trials[vector]
 
     def _tables(self, n: int) -> list[Candidate]:
-        """So many tables at most, of the step that the search is in."""
+        """Return at most `n` tables of the search's current step."""
         if self._left is not None:
             units = self._left[:n]
             tables = (self._table_without(self._dropped.union(unit)) for unit in units)
@@ -285,8 +284,8 @@ class Reduction:
         near = max(0, min(n, self._config.startup + 1 - len(self._trials)))
         found = [*self._nearby(near), *self._estimated(n - near)] if self._cells else []
         if not found and len(self._cells) < len(self._space.open):
-            # All tables of what the first step left are known, if it left any cell: few conflicts,
-            # and no backoff to choose. The rest of the budget is for all that is open.
+            # All tables over these cells are known, if there are any cells: few conflicts, and no
+            # choice of backoff. The rest of the budget is for all open cells.
             self._cells = list(self._space.open)
             return self._tables(n)
         return found
@@ -295,12 +294,12 @@ class Reduction:
         signature = self._encoding.signature
         if len(unit) > 1:
             return f"ic3 without {len(unit)} conflicts on {signature.accesses[unit[0][0]].table}"
-        kinds = [signature.accesses[state] for state in unit[0]]
-        names = [f"{signature.type_of(one.state).name}.{one.name}" for one in kinds]
+        accesses = [signature.accesses[state] for state in unit[0]]
+        names = [f"{signature.type_of(access.state).name}.{access.name}" for access in accesses]
         return f"ic3 without {' – '.join(names)}"
 
     def _nearby(self, n: int) -> list[Candidate]:
-        """Tables with a few cells of the current one drawn anew, not measured yet."""
+        """Return new tables with a few cells of the current one redrawn."""
         assert self._cells is not None
         found: dict[tuple[int, ...], Candidate] = {}
         for _ in range(n * ATTEMPTS):
@@ -316,7 +315,7 @@ class Reduction:
         return self._random.sample(self._cells, min(self._config.cells, len(self._cells)))
 
     def _estimated(self, n: int) -> list[Candidate]:
-        """What the estimator proposes; where it has nothing new, tables near the current one."""
+        """Return the estimator's proposals; if none is new, tables near the current one."""
         if n < 1:
             return []
         ask = self._study()
@@ -330,7 +329,7 @@ class Reduction:
         return [*found.values(), *self._nearby(n - len(found))]
 
     def _study(self) -> Any:
-        """A study that knows the trials, as a function that proposes a table."""
+        """Create a study with the known trials; return a function that proposes a table."""
         optuna = load_optuna()
         assert self._cells is not None
         distributions = {
@@ -367,13 +366,13 @@ class Reduction:
 
 
 def _unit(state: Sequence[Any]) -> Unit:
-    """From JSON values. Earlier versions wrote one edge."""
+    """Create a unit from JSON values. Earlier versions wrote a single edge."""
     edges = [state] if isinstance(state[0], int) else state
     return tuple((a, b) for a, b in edges)
 
 
 def load_optuna() -> ModuleType:
-    """Optuna, imported where it is needed and quiet: it would log every trial."""
+    """Import Optuna where it is needed, without its log line per trial."""
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
@@ -386,7 +385,7 @@ def _check(config: ReductionConfig) -> None:
     check_proposals(config.startup, name="startup")
     if config.startup >= TRIALS_MAX:
         raise ValueError(
-            f"search.startup={config.startup}: must be below {TRIALS_MAX}, the tables that the "
-            "estimator rests on"
+            f"search.startup={config.startup}: must be below {TRIALS_MAX}, the maximum number of "
+            "tables in the estimator"
         )
     check_proposals(config.cells, name="cells")

@@ -1,4 +1,4 @@
-"""The searches, by the name that follows `search=`."""
+"""The registry of searches: the names that `search=` accepts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Entry:
     """A registered search.
 
     Attributes:
-        build: from (space, settings, warm start, seed).
-        config: the dataclass of its settings. Its defaults are those of `search=NAME`, unless
+        build: makes the search from (space, settings, warm start, seed).
+        config: the dataclass of its settings. Its defaults apply to `search=NAME` unless
             `configs/search/NAME.yaml` has others.
-        no_start_reason: why it can't start from a given table (`search.start`) with these settings,
-            and what would do; None if it can.
+        no_start_reason: returns why the search can't start from a given table (`search.start`) with
+            these settings, and what to set instead; None if it can.
     """
 
     build: Build
@@ -57,16 +57,16 @@ SEARCHES: dict[str, Entry] = {
 def build_search(
     config: SearchConfig, space: Space, start: Sequence[Candidate], seed: int
 ) -> Search:
-    """Make the search that the settings name.
+    """Create the search that the settings name.
 
     Args:
-        config: its settings.
-        space: what it may propose, that of its settings (`space_of`).
-        start: known good candidates, best guesses first.
+        config: the settings of the search.
+        space: the tables that it may propose, as `space_of` returns for these settings.
+        start: good candidates to start from, the most promising first.
         seed: of its random numbers.
 
     Raises:
-        ValueError: there is no such search, or it can't start from `search.start`.
+        ValueError: the search does not exist, or can't start from `search.start`.
     """
     entry = SEARCHES.get(config.name)
     if entry is None:
@@ -79,7 +79,7 @@ def build_search(
 
 
 def register_searches() -> None:
-    """Tell Hydra the types of every search's settings, and the defaults of those without a file."""
+    """Register every search's settings with Hydra, and the defaults of those without a file."""
     store = ConfigStore.instance()
     with_files = files("configs").joinpath("search")
     for name, entry in SEARCHES.items():

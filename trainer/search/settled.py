@@ -1,8 +1,8 @@
-"""Schedules without what their policy does not go by, whatever a search proposes.
+"""Removes schedule parameters without effect from the tables that a search proposes.
 
-A scheduled table has cells that may have no effect: the window of a schedule that is `fifo`, or the
-probability of deferring of one that is `smf`. They are no part of the policy's file. Tables that
-differ in them alone are one policy, and are to be measured, and remembered, once.
+A scheduled table has cells that may have no effect: the window of a `fifo` schedule, or the
+deferral probability of an `smf` schedule. The policy's file omits them. Tables that differ only in
+such cells are one policy, so they are measured and stored once.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from trainer.search.base import Candidate, Measured, Search
 
 
 class Settled:
-    """A search whose tables are as they come back from a policy's file.
+    """A search whose tables are equal to those read back from a policy file.
 
     Args:
-        search: proposes; it is told of the tables as it proposed them.
+        search: proposes tables; `tell` passes them to it as it proposed them.
         encoding: of the tables.
     """
 
@@ -29,36 +29,36 @@ class Settled:
 
     @property
     def batch(self) -> int:
-        """That of the search."""
+        """The search's batch."""
         return self._search.batch
 
     @property
     def parents(self) -> Sequence[Candidate]:
-        """Those of the search."""
+        """The search's parents."""
         return [self._settled(candidate) for candidate in self._search.parents]
 
     def ask(self, n: int) -> list[Candidate]:
-        """What the search proposes, each policy once."""
+        """Return the search's proposals, each policy once."""
         self._proposed = {}
         found = []
         for candidate in self._search.ask(n):
-            one = self._settled(candidate)
-            if one.key not in self._proposed:
-                found.append(one)
-            self._proposed.setdefault(one.key, []).append(candidate)
+            settled = self._settled(candidate)
+            if settled.key not in self._proposed:
+                found.append(settled)
+            self._proposed.setdefault(settled.key, []).append(candidate)
         return found
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Pass on what those candidates reached, to each of the tables that was proposed."""
-        told = [
+        """Pass the measurements on, for each of the tables that the search proposed."""
+        pairs = [
             (proposed, result)
-            for one, result in zip(candidates, results, strict=True)
-            for proposed in self._proposed[one.key]
+            for candidate, result in zip(candidates, results, strict=True)
+            for proposed in self._proposed[candidate.key]
         ]
-        self._search.tell([proposed for proposed, _ in told], [result for _, result in told])
+        self._search.tell([proposed for proposed, _ in pairs], [result for _, result in pairs])
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the search: nothing is kept from one generation to the next."""
+        """Return the search's state: nothing else is kept between generations."""
         return self._search.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

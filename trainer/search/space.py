@@ -1,7 +1,7 @@
-"""The tables that a search may propose: those that its action groups leave (paper §7.2).
+"""The tables that a search may propose: those that its action groups allow (paper §7.2).
 
-What no action group of the search has stays as it is in the table that it changes (`search.base`):
-OCC's, unless another one is named.
+Cells outside the search's action groups keep the value of the base table (`search.base`), which is
+OCC's by default.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trainer.config import SearchConfig
 
 
 class Space:
-    """Which values each cell may take. What an action group owns and is not named stays the base's.
+    """The allowed values of each cell. Cells outside the action groups keep the base's value.
 
     Args:
         encoding: the workload's tables.
@@ -36,8 +36,8 @@ class Space:
         base: the table that is changed; None = OCC under binary exponential backoff.
 
     Raises:
-        ValueError: a name is not an action group, or there is none; the message lists them. Or they
-            leave no cell of this workload's tables a choice.
+        ValueError: a name is not an action group, or there is none; the message lists them. Or no
+            cell of this workload's tables has a choice.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Space:
     ) -> None:
         if not actions:
             there = ", ".join([*ACTION_GROUPS, SCHEDULE])
-            raise ValueError(f"search.actions=[]: must name some of {there}")
+            raise ValueError(f"search.actions=[]: must name at least one of {there}")
         try:
             allowed = encoding.allowed(actions)
         except ValueError as error:
@@ -63,13 +63,13 @@ class Space:
         if not self._open:
             there = ", ".join([*ACTION_GROUPS, SCHEDULE])
             raise ValueError(
-                f"search.actions=[{','.join(actions)}]: leaves one table alone of this workload, "
+                f"search.actions=[{','.join(actions)}]: allows only one table of workload "
                 f"{encoding.signature.workload}; name more of {there}"
             )
 
     @property
     def encoding(self) -> Encoding:
-        """Of the tables."""
+        """The encoding of the tables."""
         return self._encoding
 
     @property
@@ -79,7 +79,7 @@ class Space:
 
     @property
     def values(self) -> tuple[tuple[int, ...], ...]:
-        """For each cell the values that it may take, ascending; one where there is no choice."""
+        """For each cell its allowed values, ascending; a single one if it has no choice."""
         return self._values
 
     @property
@@ -89,22 +89,22 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many tables there are."""
+        """The number of tables."""
         return math.prod(len(values) for values in self._values)
 
     def fit(self, vector: Sequence[int]) -> tuple[int, ...]:
-        """The table with the base's value in every cell whose own is not allowed."""
+        """Return the table with the base's value in every cell whose own value is not allowed."""
         return tuple(
             value if value in known else own
             for value, known, own in zip(vector, self._known, self._base, strict=True)
         )
 
     def draw(self, random: Random) -> tuple[int, ...]:
-        """A table drawn uniformly."""
+        """Draw a table uniformly."""
         return tuple(random.choice(values) for values in self._values)
 
     def redraw(self, vector: Sequence[int], cells: Collection[int], random: Random) -> list[int]:
-        """The table with these cells drawn anew, each uniformly from its other values."""
+        """Return the table with these cells redrawn, each uniformly from its other values."""
         changed = list(vector)
         for cell in cells:
             others = [value for value in self._values[cell] if value != changed[cell]]
@@ -112,7 +112,7 @@ class Space:
         return changed
 
     def moves(self, vector: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Every (cell, other value of it): each leads to a table that differs in this cell."""
+        """Yield every (cell, other value): each leads to a table that differs in this cell."""
         for cell in self._open:
             for value in self._values[cell]:
                 if value != vector[cell]:
@@ -120,12 +120,12 @@ class Space:
 
 
 def space_of(config: SearchConfig, signature: Signature) -> Space:
-    """The space of a search's settings.
+    """Return the space of a search's settings.
 
-    The schedule is in it where an action group of the search says so, or the base has one.
+    It includes the schedule if an action group of the search does, or if the base has one.
 
     Raises:
-        ValueError: `search.actions` names no action group, or leaves nothing to search for.
+        ValueError: `search.actions` names no action group, or leaves nothing to search.
         PolicyFileError: `search.base` is no policy for the workload, or one of `search.classifiers`
             no classifier for it.
     """
@@ -146,20 +146,20 @@ def space_of(config: SearchConfig, signature: Signature) -> Space:
 def _classifiers(config: SearchConfig, signature: Signature) -> tuple[NamedClassifier, ...]:
     if config.classifiers and SCHEDULE not in config.actions:
         raise PolicyFileError(
-            "search.classifiers: have a say in a schedule alone; add schedule to search.actions"
+            "search.classifiers: apply only to a schedule; add schedule to search.actions"
         )
     found: dict[NamedClassifier, None] = {}
     for name in config.classifiers:
         try:
-            one = NamedClassifier.of(Path(name).stem, read_classifier(Path(name)))
-            options = {"policy": "smf", "classifier": one.text}
+            classifier = NamedClassifier.of(Path(name).stem, read_classifier(Path(name)))
+            options = {"policy": "smf", "classifier": classifier.text}
             load_engine().check_schedule(options, signature.to_dict())
         except (PolicyFileError, ValueError) as error:
             raise PolicyFileError(f"search.classifiers: {name}: {error}") from error
-        found.setdefault(one)
+        found.setdefault(classifier)
     return tuple(found)
 
 
 def _changes(cell: Cell, actions: Collection[str]) -> bool:
-    """Whether some action group has a say in a cell."""
+    """Return whether one of the action groups includes a cell."""
     return any(action_group(cell, value) in actions for value in range(len(cell.choices)))

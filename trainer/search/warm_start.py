@@ -1,6 +1,6 @@
-"""Known good policies to start from: the seeds, each under several backoffs (paper §5.1).
+"""The warm start: the seed policies, each with several backoffs (paper §5.1).
 
-Where the schedule is searched for too, they also stand there with their transactions scheduled.
+If the schedule is searched too, it also has the seeds with scheduled transactions.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from trainer.search.space import Space
 CONSTANT = (0.0, 0.0, 0.0)
 
 PROBES_TRIED_US = (1000, 30000)
-"""Spans in which it is found out whether scheduling pays: long beside a transaction of an engine in
-memory, and of a slow store."""
+"""Probe intervals of the scheduled seeds: long relative to a transaction of an in-memory engine,
+and of a slow store."""
 
 
 def warm_start(
     encoding: Encoding, tuned_us: Sequence[float], library: Sequence[Candidate] = ()
 ) -> list[Candidate]:
-    """The seeds of the workload, best guesses first.
+    """Return the seeds of the workload, the most promising first.
 
-    Every seed comes with its own backoff and with the constant that suits Silo best; OCC with
-    that constant is `silo_tuned` written as a table. OCC also comes with the constants around it,
-    and the other seeds with the shortest.
+    Every seed has its own backoff and the constant backoff that is best for Silo; OCC with that
+    constant is `silo_tuned` written as a table. OCC also has the neighbouring constants, and the
+    other seeds have the shortest one.
 
     Args:
         encoding: the policy space.
-        tuned_us: the constant backoff found for Silo, µs, in each scenario; the nearest of
+        tuned_us: the best constant backoff for Silo, µs, in each scenario; the nearest of
             `INITIAL_US` are used.
         library: further candidates to start from.
     """
@@ -48,21 +48,21 @@ def warm_start(
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
             to_schedule += [found[-1]] if index in tuned else []
     if encoding.scheduled:
-        found += [_scheduled(one, encoding, us) for one in to_schedule for us in PROBES_TRIED_US]
+        found += [_scheduled(seed, encoding, us) for seed in to_schedule for us in PROBES_TRIED_US]
     return _different(found)
 
 
 def _scheduled(candidate: Candidate, encoding: Encoding, probe_us: int) -> Candidate:
-    """The same under SMF, with the engine's own parameters but for `probe_us`.
+    """Return the candidate under SMF, with the engine's own parameters but `probe_us`.
 
-    As it is, if it has a schedule.
+    A candidate that has a schedule is unchanged.
     """
     policy, *parameters = encoding.schedule_cells
     if candidate.vector[policy] != POLICY.choices.index(FIFO):
         return candidate
     vector = list(candidate.vector)
     vector[policy] = POLICY.choices.index("smf")
-    (place,) = (place for place, one in enumerate(PARAMETERS) if one.name == "probe_us")
+    (place,) = (place for place, parameter in enumerate(PARAMETERS) if parameter.name == "probe_us")
     vector[parameters[place]] = PARAMETERS[place].choices.index(probe_us)
     return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf, probe {probe_us} µs")
 
@@ -72,9 +72,9 @@ def _nearest(us: float) -> int:
 
 
 def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:
-    """A warm start as a space allows it (`Space.fit`), in order, each policy once."""
+    """Return a warm start fitted to a space (`Space.fit`), in order, each policy once."""
     settled = space.encoding.canonical
-    return _different([Candidate(settled(space.fit(one.vector)), one.origin) for one in start])
+    return _different([Candidate(settled(space.fit(c.vector)), c.origin) for c in start])
 
 
 def _different(candidates: Sequence[Candidate]) -> list[Candidate]:

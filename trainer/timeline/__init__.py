@@ -1,1 +1,1 @@
-"""Timelines for people: a trace for Perfetto, and a picture of a window."""
+"""Views of a timeline: a trace for Perfetto, and a picture of a window."""

@@ -1,7 +1,7 @@
-"""A timeline in the trace format that Perfetto and Chrome read: one track a core.
+"""A timeline in the trace format of Perfetto and Chrome: one track per core.
 
 The format is the JSON one of the "Trace Event Format" document: complete slices (`X`), instants
-(`i`), flow arrows (`s`, `f`) and names of tracks (`M`), times in microseconds.
+(`i`), flow arrows (`s`, `f`) and names of tracks (`M`), with times in microseconds.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from envs.timeline import Access, Attempt, Timeline, Wait
 
 PROCESS = 1
 _INSIDE_NS = 1
-"""An arrow is tied to the slice that covers its time; a slice does not cover its own end."""
+"""An arrow is attached to the slice at its time; the end of a slice does not belong to it."""
 _BIAS_NS = 1e-4
-"""Viewers cut microseconds down to whole nanoseconds: what is one must not end up a bit below."""
+"""Viewers truncate microseconds to whole nanoseconds, so a whole one must not fall below itself."""
 
 
 def chrome_trace(timeline: Timeline, title: str) -> dict[str, Any]:
-    """The timeline as a trace document; what was before the window began is cut off.
+    """Return the timeline as a trace document; events before the window are cut off.
 
     Args:
-        timeline: what happened.
-        title: names the process all tracks are in.
+        timeline: the recording.
+        title: the name of the process that has all tracks.
     """
     events = [*_tracks(timeline, title)]
     for attempt in timeline.attempts:
@@ -109,7 +109,7 @@ def _attempt(timeline: Timeline, attempt: Attempt) -> Iterator[dict[str, Any]]:
 
 
 def _arrows(timeline: Timeline) -> Iterator[dict[str, Any]]:
-    """From what was published to who depends on it, and from who was waited for to who waited."""
+    """Yield arrows from publications to dependants, and from blockers to waiting transactions."""
     number = 0
     for attempt in timeline.attempts:
         ends: list[tuple[str, int | None, float, float]] = [
@@ -128,7 +128,7 @@ def _arrows(timeline: Timeline) -> Iterator[dict[str, Any]]:
             number += 1
             shared = {"cat": name, "name": name, "id": number, "pid": PROCESS}
             yield {**shared, "ph": "s", "tid": other.core, "ts": _us(departure)}
-            # A wait's arrow ends in the wait's slice, which the time of its end is no part of.
+            # The arrow of a wait ends within the slice of the wait.
             landing = max(arrival, time - _INSIDE_NS, 0.0) if name == "wait" else arrival
             yield {**shared, "ph": "f", "bp": "e", "tid": attempt.core, "ts": _us(landing)}
 
@@ -166,7 +166,7 @@ def _slice(
         "pid": PROCESS,
         "tid": core,
         "ts": _us(begin),
-        # Not that of the difference: the ends of nested slices must be cut down alike.
+        # Computed from both ends, so that the ends of nested slices are truncated alike.
         "dur": _us(round(end) - round(begin)),
         "args": args or {},
     }

@@ -1,4 +1,4 @@
-"""The picture of a window of a timeline: a lane a core, for reports."""
+"""The picture of a window of a timeline: one lane per core."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _ATTEMPT_HEIGHT, _ACCESS_HEIGHT = 0.78, 0.5
 _LABEL_POINTS = 7.5
 _LABEL_INDENT = 1.5
 _POINTS_A_CHARACTER = 0.65
-"""Width of a character ÷ size of the type: what tells whether a label fits."""
+"""Width of a character relative to the font size: determines whether a label fits."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """What part of a timeline is drawn.
+    """The part of a timeline to draw.
 
     Attributes:
         begin: µs.
         end: µs.
-        cores: which, from top to bottom.
+        cores: the cores, from top to bottom.
     """
 
     begin: float
@@ -51,7 +51,7 @@ class Window:
 
 
 def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> None:
-    """Draw `window_figure` into an image; its ending gives the format.
+    """Draw `window_figure` into an image; the suffix determines the format.
 
     Raises:
         WritingError: it can't be written.
@@ -60,14 +60,14 @@ def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> N
 
 
 def window_figure(timeline: Timeline, window: Window, title: str) -> Figure:
-    """Attempts, accesses, waits with their blockers, publications, aborts and commits.
+    """Draw attempts, accesses, waits with their blockers, publications, aborts and commits.
 
     Args:
-        timeline: what happened.
-        window: what of it to draw.
+        timeline: the recording.
+        window: the part to draw.
         title: above the picture.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Slow to import, so only where it is used. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -82,7 +82,7 @@ def window_figure(timeline: Timeline, window: Window, title: str) -> Figure:
     axes.grid(axis="x", alpha=0.2)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.draw_without_rendering()  # now the lanes' width in points is known
+    figure.draw_without_rendering()  # determines the lanes' width in points
     painter = _Painter(timeline, window, axes, axes.bbox.width / figure.dpi * 72)
     painter.paint()
     return figure
@@ -132,7 +132,7 @@ class _Painter:
             self._bar(lane, wait.begin, wait.end, _ACCESS_HEIGHT, WAIT, alpha=1.0, hatch="////")
         for access in attempt.accesses:
             waited = [w.end for w in attempt.waits if access.begin <= w.begin <= access.end]
-            # What can be read is the part behind the waits.
+            # Only the part after the waits is readable.
             self._label(lane, max([access.begin, *waited]), access.end, self._short(access.state))
         for point in attempt.points:
             if point.published:
@@ -145,7 +145,7 @@ class _Painter:
         self._label(lane + 0.325, attempt.begin, attempt.end, name, colour=INK, always=True)
 
     def _arrows(self, attempt: Attempt, begin: float, end: float) -> None:
-        """From the transaction waited for to the one that continues."""
+        """Draw arrows from the transaction waited for to the one that resumes."""
         for wait in attempt.waits:
             if wait.attempt is None or wait.until == "spin" or not begin <= wait.end <= end:
                 continue
@@ -176,7 +176,7 @@ class _Painter:
     ) -> None:
         from matplotlib.patches import Rectangle
 
-        # What lies outside would take room in a file of shapes.
+        # Shapes outside the window would enlarge a vector file.
         left = max(begin / 1000, self._window.begin)
         right = min(end / 1000, self._window.end)
         if left > right:
@@ -203,7 +203,7 @@ class _Painter:
         colour: str = "white",
         always: bool = False,
     ) -> None:
-        """A text in a bar, as far as it fits and can be seen."""
+        """Draw a text in a bar if it fits and is visible."""
         left = max(begin / 1000, self._window.begin)
         right = min(end / 1000, self._window.end)
         points = (right - left) * self._points_a_us - 2 * _LABEL_INDENT
@@ -221,7 +221,7 @@ class _Painter:
         )
 
     def _short(self, state: int | None) -> str:
-        """r(CUSTOMER), w(STOCK), i(ORDER_LINE): as papers write accesses."""
+        """Return an access in the notation of papers: r(CUSTOMER), w(STOCK), i(ORDER_LINE)."""
         if state is None:
             return ""
         access = self._timeline.signature.accesses[state]

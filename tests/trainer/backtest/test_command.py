@@ -199,7 +199,7 @@ def test_another_folder_or_plan_is_refused() -> None:
     served.mkdir(parents=True)
     real = run("--days", "1", "state=served")
     assert real.exit_code == 2
-    assert "holds the nights of heddle nightly" in real.stderr
+    assert "is the store of heddle nightly" in real.stderr
     Path("tried/backtest.json").write_text("{}")
     damaged = run("--days", "1")
     assert damaged.exit_code == 2
@@ -209,7 +209,7 @@ def test_another_folder_or_plan_is_refused() -> None:
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        (["--days", "3"], "has 3 days; 3 nights and the day after each take 4: --days 2"),
+        (["--days", "3"], "has 3 days, but 3 nights and the day after each need 4; set --days 2"),
         (["trace=nowhere"], "there is no such folder"),
         (["trace=null"], "heddle trace import makes one"),
         (["state=null"], "such as state=backtest"),

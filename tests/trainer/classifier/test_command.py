@@ -78,8 +78,8 @@ def test_a_policy_contains_its_classifier(trace: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["output=x.json"], "trace= names no folder"),
-        (["trace={trace}"], "output= names no file"),
+        (["output=x.json"], "trace=: must name a folder"),
+        (["trace={trace}"], "output=: must name a file"),
         (["trace={trace}/none", "output=x.json"], "there is no such folder"),
         (["trace={trace}", "output=none/x.json"], "output=none/x.json"),
         (["trace={trace}", "output=x.json", "hot=1.5"], "hot=1.5"),
@@ -87,7 +87,7 @@ def test_a_policy_contains_its_classifier(trace: Path, tmp_path: Path) -> None:
         (["trace={trace}", "output=x.json", "neighbours=17"], "neighbours=17"),
         (["trace={trace}", "output=x.json", "clusters=0"], "clusters=0"),
         (["trace={trace}", "output=x.json", "validation=0.5"], "validation=0.5"),
-        (["trace={trace}", "output=x.json", "transactions=50"], "100 are the fewest"),
+        (["trace={trace}", "output=x.json", "transactions=50"], "a training needs at least 100"),
         (["trace={trace}", "output=x.json", "policy=none.json"], "none.json"),
         (["trace={trace}", "output=x.json", "workload=ycsb"], "not ycsb of ycsb"),
         (["trace={trace}", "output=x.json", "colour=red"], "colour"),
@@ -130,10 +130,10 @@ def test_a_trace_without_hints_is_reported(trace: Path, tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("{", "classifier.json:1: not JSON"),
-        ("[]", "no classifier"),
-        ('{"kind": "heddle.policy"}', "no classifier"),
+        ("[]", "not a classifier"),
+        ('{"kind": "heddle.policy"}', "not a classifier"),
         ('{"kind": "heddle.classifier", "schema_version": 9}', "schema_version"),
-        ('{"kind": "heddle.classifier", "schema_version": 1}', "lacks the field"),
+        ('{"kind": "heddle.classifier", "schema_version": 1}', "has no field"),
         (
             '{"kind": "heddle.classifier", "schema_version": 1, "classifier": {"neighbours": 1}}',
             "hot_keys",

@@ -13,7 +13,13 @@ import engine
 from envs.trace_hints import Hints
 from policies import Signature
 from trainer.classifier.accuracy import measure_accuracy
-from trainer.classifier.clusters import ROOM, Known, find_clusters, known_of, numbers_of_clusters
+from trainer.classifier.clusters import (
+    CAPACITY,
+    Known,
+    find_clusters,
+    known_of,
+    numbers_of_clusters,
+)
 from trainer.classifier.hot_keys import HotKeys, find_hot_keys
 from trainer.classifier.observations import Observations, Rows, table_names
 from trainer.classifier.training import Plan, train
@@ -174,7 +180,7 @@ def test_equal_clusters_are_merged() -> None:
 
 
 def test_with_limited_rows_the_most_frequent_are_kept() -> None:
-    most = ROOM // 2
+    most = CAPACITY // 2
     vectors = [[number] for number in range(most + 50)] + [[most + 49]] * 3
     made = known(vectors, [[] for _ in vectors])
     assert numbers_of_clusters(made, None)[-1] == most

@@ -114,7 +114,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
     assert done.stdout == "rolled back: occ, in place of ic3, trained for 2026-03-01\n"
     again = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=state"])
     assert again.exit_code == 2
-    assert "is the first that was served" in again.stderr
+    assert "is the first published policy" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
         (["trace=nowhere"], "there is no such folder"),
         (["trace=null"], "heddle trace import makes one"),
         (["state=null"], "names no folder"),
-        (["day=soon"], "day=soon: is no day"),
+        (["day=soon"], "day=soon: must be a date"),
         (["threshold=-1"], "must not be negative"),
         (["held_out.blocks=2"], "must be at least 3"),
         (["held_out.minutes=60"], "must be at most 59"),

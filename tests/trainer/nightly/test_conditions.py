@@ -30,7 +30,7 @@ def test_a_day_with_far_fewer_requests_than_before_is_invalid(tmp_path: Path) ->
     folder = tmp_path / "shop"
     write(folder, busy_hour(FIRST), busy_hour(SECOND)[:100], manifest=manifest(types=TYPES))
     trace = open_trace(folder)
-    with pytest.raises(BadDayError, match="2026-03-02 can't be used: 100 requests"):
+    with pytest.raises(BadDayError, match="2026-03-02 is invalid: 100 requests"):
         conditions_of(trace, SECOND, 5, None)
     assert conditions_of(trace, FIRST, 5, None).requests == 600  # later days are ignored
 
@@ -62,7 +62,7 @@ def test_a_damaged_earlier_day_is_left_out_of_the_usual_load(tmp_path: Path) -> 
     found = conditions_of(open_trace(folder), SECOND, 5, None, told.append)
     assert (found.requests, found.conflict_rate) == (600, 1.0)
     (words,) = told
-    assert words.startswith("2026-03-01 is left out of what is usual: ")
+    assert words.startswith("2026-03-01 is excluded from the usual load: ")
 
 
 def test_unknown_accesses_have_no_conflict_rate(tmp_path: Path) -> None:

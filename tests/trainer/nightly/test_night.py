@@ -165,7 +165,7 @@ def test_a_night_that_cannot_be_written_is_still_shown(
     plan = Plan(settings(), state, open_trace(trace), FIRST)
     with pytest.raises(WritingError, match=r"night\.json"):
         run_night(plan, display)
-    assert "× silo on what was held out" in capsys.readouterr().out
+    assert "× silo on the held-out part" in capsys.readouterr().out
 
 
 def test_an_unchanged_peak_is_skipped(

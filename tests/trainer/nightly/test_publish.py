@@ -63,13 +63,13 @@ def test_rolling_back_restores_the_previous_policy(
     assert name_served(state) == "day 1"  # not day 2, which was rolled back
     roll_back(state)
     assert name_served(state) == "day 0"
-    with pytest.raises(StateError, match="is the first that was served"):
+    with pytest.raises(StateError, match="is the first published policy"):
         roll_back(state)
     assert name_served(state) == "day 0"
 
 
 def test_rolling_back_without_a_policy_is_an_error(state: StateFolder) -> None:
-    with pytest.raises(StateError, match="no policy is served yet"):
+    with pytest.raises(StateError, match="no policy is published yet"):
         roll_back(state)
 
 
@@ -146,7 +146,7 @@ def test_another_candidate_for_the_same_conditions_is_served(
 @pytest.mark.parametrize("text", ["", "{", "[]"])
 def test_a_damaged_policy_is_reported(state: StateFolder, text: str) -> None:
     state.policy.write_text(text)
-    with pytest.raises(StateError, match="history in its place"):
+    with pytest.raises(StateError, match="Restore a policy of"):
         state.served()
 
 

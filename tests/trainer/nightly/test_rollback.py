@@ -100,6 +100,6 @@ def test_an_intent_is_dropped_if_another_policy_was_served_since(
 
 def test_an_unreadable_intent_is_reported(three: StateFolder) -> None:
     three.rollback.write_text("{}")
-    with pytest.raises(StateError, match=r"rollback.json: is not what .*\nRemove it"):
+    with pytest.raises(StateError, match=r"rollback.json: is not written by .*\nRemove it"):
         roll_back(three)
     assert name_served(three) == "day 2"

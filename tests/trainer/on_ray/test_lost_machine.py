@@ -95,7 +95,7 @@ def test_a_lost_head_ends_the_run_and_shows_how_to_resume(
     finally:
         process.kill()
     assert process.returncode == 1, output
-    assert "error: Ray on this machine, or the cluster's head, was ended" in output
+    assert "error: Ray on this machine, or the cluster's head, was stopped" in output
     assert f"Then resume with: heddle train resume=runs/{run_of(tmp_path).name}" in output
     assert "Traceback" not in output
     again = start_training(tmp_path, f"resume={run_of(tmp_path)}", "evaluation.backend=in_process")

@@ -101,8 +101,8 @@ def test_a_workload_is_written_and_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["ycsb", "theat=1"], "ycsb has the parameters records, theta"),
-        (["ycsb", "theta"], "ycsb has the parameters"),
+        (["ycsb", "theat=1"], "must be a parameter of ycsb: records, theta"),
+        (["ycsb", "theta"], "must be a parameter of ycsb"),
         (["ycsb", "theta=nan"], "theta=nan: must be a number from 0 to 10"),
         (["ycsb", "theta=hot"], "must be a number"),
         (["ycsb", "records=0"], "records=0: must be an integer from 1"),

@@ -103,7 +103,7 @@ def test_the_command_reports_the_bounded_share(workload: Path) -> None:
     arguments = ["lab", "sample", "--input", str(workload), f"output={output}"]
     done = CliRunner().invoke(heddle, arguments)
     assert done.exit_code == 0, done.output
-    assert "The shortest of 299" in done.output
+    assert "The best of 299" in done.output
     found = json.loads(output.read_text())
     assert len(found["makespans"]) == 299
     assert found["share"] >= 0.99
@@ -119,8 +119,8 @@ def test_the_command_reports_the_bounded_share(workload: Path) -> None:
         (["--share", "1"], "--share"),
         (["--confidence", "nan"], "--confidence"),
         (["--samples", "0"], "--samples"),
-        (["out.json"], "give output=FILE"),
-        (["output=w.json"], "is the workload itself"),
+        (["out.json"], "must be output=FILE"),
+        (["output=w.json"], "is the input workload"),
     ],
 )
 def test_mistyped_arguments_are_reported(

@@ -1,4 +1,4 @@
-"""Workloads as the benchmarks draw them, reduced to which keys a transaction reads and writes."""
+"""Workloads of benchmarks, reduced to the keys that a transaction reads and writes."""
 
 from trainer.schedule.generators.registry import GENERATORS, generate
 

@@ -1,4 +1,4 @@
-"""`heddle lab generate`: a workload as a benchmark draws it."""
+"""`heddle lab generate`: a workload drawn as a benchmark draws it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _described() -> str:
     lines = ["\b", "Parameters:"]
     for name, kind in GENERATORS.items():
         lines += [
-            f"  {name}: {one.name}={one.default} {one.metadata['help']}" for one in fields(kind)
+            f"  {name}: {setting.name}={setting.default} {setting.metadata['help']}"
+            for setting in fields(kind)
         ]
     return "\n".join(lines)
 
@@ -43,17 +44,17 @@ def _described() -> str:
     type=click.IntRange(1, 1_000_000),
     default=500,
     show_default=True,
-    help="How many.",
+    help="Number of transactions.",
 )
 @with_seed
 @click.option(
-    "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The workload."
+    "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Output file."
 )
 @one_message
 def generate_workload(
     name: str, parameters: tuple[str, ...], transactions: int, seed: int, output: Path
 ) -> None:
-    """Draw a workload: epinions, smallbank, taobench, tpcc, ycsb, or one of the simulator's.
+    """Generate a workload: epinions, smallbank, taobench, tpcc, ycsb, or the simulator's.
 
     The same seed and parameters give the same file. Defaults are those of the SMF paper (VLDB 2024,
     section 5.1) and of the benchmarks.
@@ -65,19 +66,17 @@ def generate_workload(
 
 
 def configured(name: str, parameters: Sequence[str]) -> Generator:
-    """A generator with parameters as typed: `key=value`.
+    """Return a generator with parameters from the command line, `key=value`.
 
     Raises:
-        ScheduleError: one is unknown, no number, or out of its range.
+        ScheduleError: a parameter is unknown, not a number, or out of range.
     """
-    known = {one.name: one for one in fields(GENERATORS[name])}
+    known = {field.name: field for field in fields(GENERATORS[name])}
     values: dict[str, float] = {}
     for text in parameters:
         key, equals, value = text.partition("=")
         if not equals or key not in known:
-            raise ScheduleError(
-                f"{cut(text)}: {name} has the parameters {', '.join(known)}; give one"
-            )
+            raise ScheduleError(f"{cut(text)}: must be a parameter of {name}: {', '.join(known)}")
         kind = int if isinstance(known[key].default, int) else float
         least, most = known[key].metadata["range"]
         try:

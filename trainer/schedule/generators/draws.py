@@ -1,4 +1,4 @@
-"""Settings of generators, and what they draw from."""
+"""Parameters of generators, and their random draws."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ FILLER: Operation = ("*", None)
 
 
 def setting(default: float, least: float, most: float, words: str) -> Any:
-    """A field of a generator: its default, its range with both ends, and what it means."""
+    """Return a generator's field with a default, an inclusive range, and a description."""
     return field(default=default, metadata={"range": (least, most), "help": words})
 
 
 def read(*key: object) -> Operation:
-    """Reads a key: a table and numbers."""
+    """Return a read of a key: a table and numbers."""
     return ("r", "-".join(map(str, key)))
 
 
 def write(*key: object) -> Operation:
-    """Writes a key."""
+    """Return a write of a key."""
     return ("w", "-".join(map(str, key)))
 
 
 class Zipf:
-    """Ranks from 0 on; rank i is drawn with a probability in proportion to 1 / (i + 1)^theta."""
+    """Draws ranks from 0; rank i has a probability proportional to 1 / (i + 1)^theta."""
 
     def __init__(self, count: int, theta: float, random: np.random.Generator) -> None:
         weights = np.arange(1, count + 1, dtype=float) ** -theta
@@ -38,5 +38,5 @@ class Zipf:
         self._random = random
 
     def draw(self) -> int:
-        """A rank."""
+        """Draw a rank."""
         return min(int(np.searchsorted(self._shares, self._random.random())), self._last)

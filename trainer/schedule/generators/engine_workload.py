@@ -1,4 +1,4 @@
-"""The numbers that a generator shares with the engine's workload of the same name."""
+"""The parameters that a generator shares with the engine's workload of the same name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _options(workload: str) -> Any:
 
 
 def number(workload: str, option: str) -> Any:
-    """An option of `configs/workload`, as it is there."""
+    """Return an option of `configs/workload`."""
     return _options(workload)[option]
 
 
 def share(workload: str, option: str) -> float:
-    """An option in percent, as a share of 1."""
+    """Return an option in percent as a share of 1."""
     return float(number(workload, option)) / 100

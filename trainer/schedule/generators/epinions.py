@@ -28,14 +28,14 @@ TYPES = (
 
 @dataclass(frozen=True)
 class Epinions:
-    """Five types read, four update one row. Rows of an item's reviews count as one key."""
+    """Five types read, four update one row. The rows of an item's reviews count as one key."""
 
-    users: int = setting(2_000_000, 1, 100_000_000, "users there are")
-    items: int = setting(1_000_000, 1, 100_000_000, "items there are")
+    users: int = setting(2_000_000, 1, 100_000_000, "number of users")
+    items: int = setting(1_000_000, 1, 100_000_000, "number of items")
     theta: float = setting(number(NAME, "theta"), 0, 10, "skew of both")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         users = Zipf(self.users, self.theta, random)
         items = Zipf(self.items, self.theta, random)
         shares = [share(NAME, name) for name in TYPES]

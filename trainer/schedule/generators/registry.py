@@ -1,4 +1,4 @@
-"""The generators there are. To add one: a module beside this one, and a line here."""
+"""The registry of generators. To add one, write a module here and add a line below."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from trainer.schedule.generators.ycsb import Ycsb
 
 
 class Generator(Protocol):
-    """A frozen dataclass whose fields, made by `draws.setting`, are the workload's parameters."""
+    """A frozen dataclass whose fields, from `draws.setting`, are the workload's parameters."""
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Transactions without end."""
+        """Yield transactions without end."""
 
 
 GENERATORS: dict[str, type] = {
@@ -33,9 +33,9 @@ GENERATORS: dict[str, type] = {
     "simulator_tpcc": SimulatorTpcc,
     "alternating": Alternating,
 }
-"""By name."""
+"""The generators by name."""
 
 
 def generate(generator: Generator, count: int, seed: int) -> Iterator[list[Operation]]:
-    """So many transactions; the same seed gives the same, and fewer are the first of more."""
+    """Yield `count` transactions; the same seed gives the same sequence for every count."""
     return islice(generator.transactions(np.random.default_rng(seed)), count)

@@ -1,4 +1,4 @@
-"""The two workloads that the SMF paper's simulator draws, for comparison with it."""
+"""The two workloads of the SMF paper's simulator, for comparison with it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from trainer.schedule.generators.draws import FILLER, read, setting, write
 
 @dataclass(frozen=True)
 class SimulatorTpcc:
-    """NewOrder and Payment in turns, without items; NewOrder is 23 slots long, Payment 7."""
+    """NewOrder and Payment alternate, without items; NewOrder is 23 slots long, Payment 7."""
 
-    warehouses: int = setting(4, 1, 100_000, "warehouses there are")
+    warehouses: int = setting(4, 1, 100_000, "number of warehouses")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         payment = False
         while True:
             warehouse = int(random.integers(self.warehouses))
@@ -34,13 +34,13 @@ class SimulatorTpcc:
 
 @dataclass(frozen=True)
 class Alternating:
-    """Transactions that read of one group of keys and later write of the other, and vice versa."""
+    """Transactions read keys of one group and later write keys of the other, and vice versa."""
 
     keys: int = setting(5, 1, 1_000_000, "keys of each group")
     fillers: int = setting(7, 0, 100_000, "time units between reads and writes")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         groups = ("left", "right")
         while True:
             first, second = (f"{group}-{random.integers(self.keys)}" for group in groups)

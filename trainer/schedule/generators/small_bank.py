@@ -18,16 +18,16 @@ NAME = "smallbank"
 class SmallBank:
     """Six short transactions on customers with a savings and a checking account each."""
 
-    accounts: int = setting(number(NAME, "accounts"), 2, 100_000_000, "customers there are")
+    accounts: int = setting(number(NAME, "accounts"), 2, 100_000_000, "number of customers")
     hot_accounts: int = setting(
-        number(NAME, "hot_accounts"), 2, 100_000_000, "of them, how many are hot"
+        number(NAME, "hot_accounts"), 2, 100_000_000, "number of hot customers"
     )
     hot_share: float = setting(
-        share(NAME, "hot_share"), 0, 1, "share of the transactions that is for hot ones"
+        share(NAME, "hot_share"), 0, 1, "share of transactions on hot customers"
     )
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         names = list(OPERATIONS)
         shares = [share(NAME, name) for name in names]
         while True:

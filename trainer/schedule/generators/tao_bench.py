@@ -1,8 +1,9 @@
-"""A social graph's transactions, in the shape that the SMF paper gives of TAOBench's workload T.
+"""A social graph's transactions, as the SMF paper describes TAOBench's workload T.
 
-TAOBench (Cheng et al., VLDB 2022) draws from distributions measured in production; the SMF paper
-(VLDB 2024, §5.1.1) sums them up: many short reads, some read-write transactions below ten
-operations, few longer ones of up to sixty; skewed, hot keys in no fixed order. The shares are ours.
+TAOBench (Cheng et al., VLDB 2022) draws from distributions measured in production. The SMF paper
+(VLDB 2024, §5.1.1) summarises them: many short reads, some read-write transactions below ten
+operations, and a few longer ones of up to sixty, with skewed hot keys in no fixed order. The shares
+are Heddle's.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONG = (10, 60)
 class TaoBench:
     """Reads, short read-write transactions and long ones."""
 
-    objects: int = setting(10_000_000, 1, 100_000_000, "objects there are")
+    objects: int = setting(10_000_000, 1, 100_000_000, "number of objects")
     theta: float = setting(number(NAME, "theta"), 0, 10, "skew of the Zipfian distribution")
     reads: float = setting(
         share(NAME, "read") + share(NAME, "read_txn"), 0, 1, "share of transactions that only read"
@@ -37,7 +38,7 @@ class TaoBench:
     )
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         ranks = Zipf(self.objects, self.theta, random)
         while True:
             reads = random.random() < self.reads

@@ -22,13 +22,13 @@ REMOTE_LINE, REMOTE_PAYMENT = 0.01, 0.15
 
 @dataclass(frozen=True)
 class Tpcc:
-    """Half and half by default. Inserts meet nobody: they are fillers."""
+    """Half and half by default. Inserts do not conflict: they are fillers."""
 
-    warehouses: int = setting(10, 1, 100_000, "warehouses there are")
-    payments: float = setting(0.5, 0, 1, "share of the transactions that is Payment")
+    warehouses: int = setting(10, 1, 100_000, "number of warehouses")
+    payments: float = setting(0.5, 0, 1, "share of transactions that are Payment")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         while True:
             home = int(random.integers(self.warehouses))
             district = int(random.integers(DISTRICTS))

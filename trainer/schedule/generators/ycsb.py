@@ -13,15 +13,15 @@ from trainer.schedule.generators.draws import Zipf, read, setting, write
 
 @dataclass(frozen=True)
 class Ycsb:
-    """Single reads and writes, so many a transaction."""
+    """Transactions of single reads and writes."""
 
-    records: int = setting(1_000_000, 1, 100_000_000, "keys there are")
+    records: int = setting(1_000_000, 1, 100_000_000, "number of keys")
     theta: float = setting(0.9, 0, 10, "skew of the Zipfian distribution")
-    operations: int = setting(16, 1, 10_000, "operations of a transaction")
-    writes: float = setting(0.05, 0, 1, "share of them that writes")
+    operations: int = setting(16, 1, 10_000, "operations per transaction")
+    writes: float = setting(0.05, 0, 1, "share of operations that are writes")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
-        """Without end."""
+        """Yield transactions without end."""
         ranks = Zipf(self.records, self.theta, random)
         while True:
             yield [

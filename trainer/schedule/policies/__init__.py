@@ -1,4 +1,4 @@
-"""Scheduling policies: each takes a batch and answers with an order."""
+"""Scheduling policies: each returns an order of a batch."""
 
 from trainer.schedule.policies.registry import POLICIES, Entry
 from trainer.schedule.policies.task import Task

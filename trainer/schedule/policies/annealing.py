@@ -1,8 +1,8 @@
 """Simulated annealing (van Laarhoven, Aarts and Lenstra, Operations Research 40(1), 1992).
 
-The published simulator's never moves from its first state, because it takes neighbours of that one
-only, and it accepts what is worse with a probability above one; here the state advances, and what
-is worse by d is accepted with probability exp(-d/T).
+The published simulator always takes neighbours of its first state, and accepts a worse one with a
+probability above one. Here the state advances, and a makespan longer by d is accepted with
+probability exp(-d/T).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from trainer.schedule.policies.simple import any_order
 from trainer.schedule.policies.task import Task
 
 HOTTEST = 0.01
-"""The first temperature, relative to the first makespan."""
+"""The initial temperature, relative to the first makespan."""
 COLDEST = 0.1
-"""The last, in slots: one slot worse is accepted once in 22 000 times."""
+"""The final temperature, in slots: one slot more is accepted once in 22 000 times."""
 ASK_EVERY = 64
 
 
 def annealing(task: Task) -> Numbers:
-    """Exchanges two transactions at a time, from a random order, cooling geometrically."""
+    """Exchange two transactions at a time, from a random order, with geometric cooling."""
     state = best = any_order(task)
     now = shortest = task.makespan(state)
     hottest = max(COLDEST, HOTTEST * now)
@@ -41,5 +41,5 @@ def annealing(task: Task) -> Numbers:
 
 
 def accepts(worse_by: float, temperature: float, drawn: float) -> bool:
-    """Metropolis' rule: whether to move to what is worse by so many slots; `drawn` from [0, 1)."""
+    """Return whether to accept a makespan longer by some slots (Metropolis); `drawn` in [0, 1)."""
     return worse_by <= 0 or drawn < math.exp(-worse_by / temperature)

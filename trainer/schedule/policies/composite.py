@@ -1,4 +1,4 @@
-"""Our own policy that never moves what it has placed: see `engine/schedule/composite.h`."""
+"""Heddle's own online policy, composite dispatching: see `engine/schedule/composite.h`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ def composite(
     length: float = LENGTH,
     bound: float = BOUND,
 ) -> Callable[[Task], Numbers]:
-    """Composite dispatching: the start, whom it holds up, how much work queues, and how long.
+    """Return a policy that weighs start time, imposed delay, queued work, and length.
 
     Args:
         samples: transactions drawn for each place.
-        delay: weight of the mean delay that a choice imposes on those that wait.
-        work: weight of the work that still queues for the keys it touches.
+        delay: weight of the mean delay that a choice imposes on the waiting transactions.
+        work: weight of the work that is queued for the keys it uses.
         length: weight of the transaction's own length.
-        bound: weight of what its writes add to the least makespan that the keys' queues allow.
+        bound: weight of the increase of the keys' queues' lower bound of the makespan by its
+            writes.
 
     Raises:
-        ValueError: (by what is returned) a weight is negative, or no number.
+        ValueError: (by the policy) a weight is negative, or not a number.
     """
 
     def order(task: Task) -> Numbers:

@@ -1,4 +1,4 @@
-"""Which transactions conflict: they touch the same key, and at least one writes it."""
+"""Conflicts between transactions: both use a key, and at least one writes it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from trainer.schedule.batch import FILLER, WRITE, Batch
 
 @dataclass(frozen=True)
 class KeySets:
-    """What a transaction reads and writes.
+    """The keys of a transaction.
 
     Attributes:
-        all: keys it touches.
+        all: the keys it uses.
         written: those of them that it writes.
     """
 
@@ -20,16 +20,16 @@ class KeySets:
     written: frozenset[int]
 
     def conflicts(self, other: KeySets) -> bool:
-        """Whether the two conflict."""
+        """Whether the two transactions conflict."""
         return not (self.written.isdisjoint(other.all) and other.written.isdisjoint(self.all))
 
     def restricted(self, keys: frozenset[int]) -> KeySets:
-        """As who looks at these keys only sees it."""
+        """Return the sets restricted to these keys."""
         return KeySets(self.all & keys, self.written & keys)
 
 
 def key_sets(batch: Batch) -> list[KeySets]:
-    """Of every transaction."""
+    """Return the key sets of every transaction."""
     touched: list[set[int]] = [set() for _ in range(len(batch))]
     written: list[set[int]] = [set() for _ in range(len(batch))]
     rows = zip(batch.owners.tolist(), batch.accesses.tolist(), batch.keys.tolist(), strict=True)

@@ -15,7 +15,7 @@ POPULATION = 100
 ELITE = 10
 TOURNAMENT = 3
 SHUFFLED = 0.01
-"""Chance that an index of a child is exchanged with another."""
+"""Probability that an index of a child is exchanged with another."""
 
 
 class Shortest(base.Fitness):
@@ -31,8 +31,8 @@ class Individual(list[int]):
 
 
 def genetic(task: Task) -> Numbers:
-    """Ordered crossover and exchanges; tournaments choose parents, and a tenth survives."""
-    # DEAP's operators draw from Python's own generator: it is lent to them, and given back.
+    """Use ordered crossover, exchanges, tournaments for parents, and an elite of a tenth."""
+    # DEAP's operators use Python's global generator: set it for them, and restore it afterwards.
     before = random.getstate()
     random.seed(task.seed)
     try:
@@ -49,7 +49,7 @@ def _evolve(task: Task) -> Numbers:
         population.append(_individual(task, task.random.permutation(len(task))))
         spent += 1
     while spent < task.evaluations and task.proceed(spent / task.evaluations):
-        # Asked for every child: a generation of a large batch takes minutes.
+        # Checked for every child: a generation of a large batch takes minutes.
         children: list[Individual] = []
         wanted = min(size, task.evaluations - spent)
         while len(children) < wanted and task.proceed(spent / task.evaluations):

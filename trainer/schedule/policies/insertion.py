@@ -9,12 +9,12 @@ from trainer.schedule.policies.task import Task
 
 
 def full_insertion(task: Task) -> Numbers:
-    """Each transaction, in random order, where the makespan becomes least."""
+    """Insert each transaction, in random order, where the makespan is shortest."""
     sequence = task.random.permutation(len(task))
     return task.problem.insert_each(sequence, task.proceed_counting)
 
 
 def neh(task: Task) -> Numbers:
-    """The same, the longest transactions first (Nawaz, Enscore and Ham, Omega 11(1), 1983)."""
+    """Insert the longest transactions first (Nawaz, Enscore and Ham, Omega 11(1), 1983)."""
     sequence = np.argsort(-task.batch.lengths.astype(np.int64), kind="stable")
     return task.problem.insert_each(sequence, task.proceed_counting)

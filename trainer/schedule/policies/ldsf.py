@@ -1,9 +1,8 @@
 """Largest-Dependency-Set-First (Tian et al., VLDB 2018, §4), for the order of a batch.
 
-There it decides which transaction is given a lock that becomes free: the one that most others wait
-for. Here, as in Cheng et al. (VLDB 2024, §5.4.2), the order counts in which it lets transactions
-run. A transaction claims its locks at its start and holds them for its length, so that nothing
-deadlocks.
+In the paper it grants a released lock to the transaction for which most others wait. Here, as in
+Cheng et al. (VLDB 2024, §5.4.2), the result is the order in which transactions run. A transaction
+takes its locks at its start and holds them for its length, so there are no deadlocks.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from trainer.schedule.policies.conflicts import KeySets, key_sets
 from trainer.schedule.policies.task import Task
 
 ACTIVE = 64
-"""Transactions in the system at a time, running or waiting: a worker each."""
+"""Running or waiting transactions at a time: one per worker."""
 
 
 def ldsf(task: Task) -> Numbers:
-    """Of those that no running one blocks, the one with the largest dependency set goes first."""
+    """Start the transaction with the largest dependency set that no running one blocks."""
     sets, lengths = key_sets(task.batch), task.batch.lengths.tolist()
     arriving = deque(range(len(task)))
     waiting: list[int] = []
@@ -50,7 +49,7 @@ def ldsf(task: Task) -> Numbers:
 
 
 def _dependents(index: int, waiting: list[int], sets: list[KeySets]) -> int:
-    """How many would wait for it, or for one that waits for it."""
+    """Return how many transactions would wait for it, directly or through another one."""
     reached, frontier, rest = 0, [index], [other for other in waiting if other != index]
     while frontier:
         one = frontier.pop()

@@ -10,14 +10,14 @@ Pair = tuple[int, int]
 
 
 def random_pair(size: int, random: np.random.Generator) -> Pair:
-    """Two different places of an order of at least two, in ascending order."""
+    """Return two different places of an order of at least two, in ascending order."""
     first = int(random.integers(size))
     second = (first + 1 + int(random.integers(size - 1))) % size
     return min(first, second), max(first, second)
 
 
 def exchanged(order: Numbers, places: Pair) -> Numbers:
-    """The order with what stands in two places exchanged."""
+    """Return the order with two places exchanged."""
     result = order.copy()
     result[list(places)] = order[list(reversed(places))]
     return result

@@ -1,4 +1,4 @@
-"""The scheduling policies there are. To add one: a module beside this one, and a line here."""
+"""The registry of scheduling policies. To add one, write a module here and add a line below."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Entry:
     """A scheduling policy.
 
     Attributes:
-        order: what it does: every transaction's index once.
-        online: whether it never moves what it has placed, so that transactions may run already.
+        order: returns the index of every transaction once.
+        online: whether it never moves placed transactions, so that they may run already.
     """
 
     order: Callable[[Task], Numbers]
@@ -51,4 +51,4 @@ POLICIES: dict[str, Entry] = {
     "tabu": Entry(tabu, online=False),
     "mcts": Entry(tree_search, online=False),
 }
-"""By name, in the order in which they are compared."""
+"""The policies by name, in the order of comparison."""

@@ -1,4 +1,4 @@
-"""The orders that need no thought: as transactions come, and any."""
+"""The trivial orders: as transactions arrive, and random."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from trainer.schedule.policies.task import Task
 
 
 def first_come(task: Task) -> Numbers:
-    """First in, first out."""
+    """Return the order of arrival: first in, first out."""
     return np.arange(len(task), dtype=np.uint32)
 
 
 def any_order(task: Task) -> Numbers:
-    """One order, drawn uniformly."""
+    """Return an order drawn uniformly."""
     return task.random.permutation(len(task)).astype(np.uint32)

@@ -12,11 +12,11 @@ SAMPLES = 5
 
 
 def smf(*, samples: int = SAMPLES, hot_only: bool = False) -> Callable[[Task], Numbers]:
-    """A variant of SMF.
+    """Return a variant of SMF.
 
     Args:
-        samples: transactions drawn for each place; 0: all that are left ("no sampling").
-        hot_only: whether the policy knows of hot keys only. The paper's default does.
+        samples: transactions drawn for each place; 0 for all that are left ("no sampling").
+        hot_only: whether the policy knows only hot keys, as the paper's default does.
     """
 
     def order(task: Task) -> Numbers:

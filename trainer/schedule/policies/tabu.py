@@ -10,16 +10,16 @@ from trainer.schedule.policies.simple import any_order
 from trainer.schedule.policies.task import Task
 
 NEIGHBOURS = 50
-"""Looked at in each step: all exchanges of 500 transactions would be 124 750."""
+"""Exchanges evaluated per step; 500 transactions have 124 750."""
 TENURE = 100
-"""Steps for which exchanged transactions may not be exchanged back. Of a small batch, half of the
-exchanges there are at most: with all of them forbidden, none would ever be made again."""
+"""Steps for which exchanged transactions may not be exchanged back. For a small batch it is at most
+half of the possible exchanges, since with all of them forbidden the search would stop."""
 
 
 def tabu(task: Task) -> Numbers:
-    """Goes to the best of some exchanges, even if it is worse, but never straight back.
+    """Move to the best of some exchanges, even if it is worse, but never straight back.
 
-    A forbidden exchange is made all the same if it leads to what is better than all before.
+    A forbidden exchange is allowed if it leads to the best order so far.
     """
     state = best = any_order(task)
     shortest = task.makespan(state)

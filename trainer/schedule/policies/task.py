@@ -1,4 +1,4 @@
-"""What a scheduling policy is given."""
+"""The input of a scheduling policy."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ HOT_SHARE = 0.01
 
 
 def always_proceed(done: float) -> bool:
-    """Never stop."""
+    """Return True, for a policy without a time limit."""
     return True
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A batch to be ordered.
+    """A batch to order.
 
     Attributes:
         batch: the transactions, in the order of their arrival.
-        protocol: whose rules they run under.
-        seed: of whatever the policy draws.
-        evaluations: how many schedules a policy that searches may evaluate; at least 1.
-        proceed: asked now and then with the share that is done, whether to continue; if not, the
-            policy answers with what it has.
+        protocol: the protocol whose rules apply.
+        seed: of the policy's random numbers.
+        evaluations: schedules that a search policy may evaluate; at least 1.
+        proceed: called now and then with the share of the work that is done; if it returns False,
+            the policy returns its best order so far.
     """
 
     batch: Batch
@@ -44,12 +44,12 @@ class Task:
 
     @cached_property
     def problem(self) -> SchedulingProblem:
-        """With all keys known."""
+        """The scheduling problem with all keys known."""
         return self.batch.problem(self.protocol)
 
     @cached_property
     def hot_problem(self) -> SchedulingProblem:
-        """With the hot keys known only (SMF paper, §3.2, §4.1)."""
+        """The scheduling problem with only the hot keys known (SMF paper, §3.2, §4.1)."""
         hot = self.batch.users >= max(2, HOT_SHARE * len(self))
         return self.batch.only_keys(hot).problem(self.protocol)
 
@@ -59,9 +59,9 @@ class Task:
         return np.random.default_rng(self.seed)
 
     def makespan(self, order: Numbers) -> int:
-        """How long an order takes."""
+        """Return the makespan of an order."""
         return self.problem.makespan(order)
 
     def proceed_counting(self, done: int) -> bool:
-        """`proceed`, for who counts transactions."""
+        """Call `proceed` with a number of transactions instead of a share."""
         return self.proceed(done / len(self))

@@ -13,7 +13,7 @@ from trainer.schedule.batch import Numbers
 from trainer.schedule.policies.task import Task
 
 BRANCHES = 5
-"""Transactions tried after a prefix, drawn from those that are left, as many as SMF samples."""
+"""Transactions tried after a prefix, drawn from the rest; the same number as SMF samples."""
 EXPLORATION = math.sqrt(2)
 
 
@@ -21,9 +21,9 @@ class Node:
     """A prefix of an order.
 
     Attributes:
-        visits: how often a playout went through it.
-        reward: the sum of what they were rewarded with, each from 0 to 1.
-        children: by the transaction that comes next.
+        visits: the number of playouts through it.
+        reward: the sum of their rewards, each from 0 to 1.
+        children: by the next transaction.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Node:
         self.children: dict[int, Node] = {}
 
     def choose(self) -> int:
-        """The child that promises most: what it brought, and how little it was tried."""
+        """Return the child with the highest bound, from its mean reward and its few visits."""
 
         def bound(index: int) -> float:
             child = self.children[index]
@@ -45,7 +45,7 @@ class Node:
 
 
 class Search:
-    """The tree, and the best order that a playout has met."""
+    """The tree, and the best order of all playouts."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -53,7 +53,7 @@ class Search:
         self.shortest = self._longest = task.makespan(self.best)
 
     def play(self, root: Node, prefix: list[int]) -> None:
-        """One playout: down the tree, one node further, and on at random."""
+        """Make one playout: descend the tree, add a node, and complete the order at random."""
         path, node, order = [root], root, list(prefix)
         while len(order) < len(self._task):
             fresh = not node.children
@@ -91,7 +91,7 @@ class Search:
 
 
 def tree_search(task: Task) -> Numbers:
-    """Playouts for one place after the other; the place goes to the child visited most."""
+    """Fix one place after the other: the child with most visits after some playouts."""
     search, root = Search(task), Node()
     prefix: list[int] = []
     spent = 1
@@ -103,8 +103,8 @@ def tree_search(task: Task) -> Numbers:
             if not task.proceed(spent / task.evaluations):
                 return search.best
         if not root.children:
-            continue  # more places than playouts: the tree decides about the first ones
-        index = max(root.children, key=lambda one: root.children[one].visits)
+            continue  # with more places than playouts, the tree decides only the first ones
+        index = max(root.children, key=lambda child: root.children[child].visits)
         prefix.append(index)
         root = root.children[index]
     return search.best

@@ -11,15 +11,15 @@ from trainer.schedule.policies.conflicts import KeySets, key_sets
 from trainer.schedule.policies.task import Task
 
 LOOKUPS = 2
-"""Keys of a transaction that are looked up."""
+"""The number of keys of a transaction to look up."""
 PROBABILITY = 0.6
-"""Of deferring one of which a key is found in use."""
+"""The probability of deferring a transaction with a key in use."""
 IN_FLIGHT = 16
-"""Transactions that run at a time: those placed last."""
+"""The number of running transactions: those placed last."""
 
 
 def ts_defer(task: Task) -> Numbers:
-    """As they come; one that would meet a conflict, as far as two keys tell, goes to the back."""
+    """Keep the order of arrival, but defer transactions with a conflict among their two keys."""
     sets = key_sets(task.batch)
     waiting = deque(range(len(task)))
     running: deque[KeySets] = deque(maxlen=IN_FLIGHT)

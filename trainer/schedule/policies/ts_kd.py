@@ -1,6 +1,6 @@
 """TSkd (Cao et al., SIGMOD 2023), as Cheng et al. describe it (VLDB 2024, §5.4.2).
 
-Partitions that share no conflict run side by side; what fits into none runs after all of them.
+Partitions without mutual conflicts run in parallel; transactions that fit into none run after them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from trainer.schedule.policies.conflicts import KeySets, key_sets
 from trainer.schedule.policies.task import Task
 
 PARTITIONS = 16
-"""Side by side: a worker each."""
+"""Partitions in parallel: one per worker."""
 
 
 class Partition:
-    """Transactions that run one after the other, and the keys that are theirs."""
+    """Transactions that run one after the other, and the keys of the partition."""
 
     def __init__(self) -> None:
         self.members: list[int] = []
@@ -27,11 +27,11 @@ class Partition:
         self.written: set[int] = set()
 
     def meets(self, sets: KeySets) -> bool:
-        """Whether one conflicts with a member."""
+        """Whether a transaction conflicts with one of the partition."""
         return not (self.written.isdisjoint(sets.all) and self.touched.isdisjoint(sets.written))
 
     def add(self, index: int, sets: KeySets, length: int) -> None:
-        """Take one in."""
+        """Add a transaction."""
         self.members.append(index)
         self.work += length
         self.touched |= sets.all
@@ -39,7 +39,7 @@ class Partition:
 
 
 def ts_kd(task: Task) -> Numbers:
-    """The partitions in turns, and then what is left over."""
+    """Interleave the partitions, and append the remaining transactions."""
     sets, lengths = key_sets(task.batch), task.batch.lengths.tolist()
     partitions = [Partition() for _ in range(PARTITIONS)]
     left_over: list[int] = []
@@ -47,12 +47,12 @@ def ts_kd(task: Task) -> Numbers:
         if not task.proceed_counting(index):
             left_over += range(index, len(task))
             break
-        met = [one for one in partitions if one.meets(sets[index])]
+        met = [partition for partition in partitions if partition.meets(sets[index])]
         if len(met) > 1:
             left_over.append(index)
             continue
-        target = met[0] if met else min(partitions, key=lambda one: one.work)
+        target = met[0] if met else min(partitions, key=lambda partition: partition.work)
         target.add(index, sets[index], lengths[index])
-    turns = zip_longest(*(one.members for one in partitions))
+    turns = zip_longest(*(partition.members for partition in partitions))
     order = [index for turn in turns for index in turn if index is not None]
     return np.array([*order, *left_over], np.uint32)
