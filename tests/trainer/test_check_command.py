@@ -50,7 +50,7 @@ def test_nothing_is_wrong_under_any_protocol_table_or_schedule(
     print(done.output)  # the counts
     assert done.exit_code == 0, done.output
     assert f"{trials} trials" in done.output
-    assert "nothing was wrong" in done.output
+    assert "no failures found" in done.output
     assert not (tmp_path / "counterexample").exists()
 
 
@@ -245,7 +245,7 @@ def test_a_trial_is_run_again_to_the_bit(tmp_path: Path) -> None:
     path.write_text(PLAN.trial(1).to_json())
     outputs = {run(f"replay={path}").output for _ in range(2)}
     assert len(outputs) == 1
-    assert "nothing was wrong" in outputs.pop()
+    assert "no failures found" in outputs.pop()
 
 
 def test_a_process_that_dies_has_found_something() -> None:
@@ -359,7 +359,7 @@ def test_trials_that_check_nothing_are_no_success(
         done = run(*words)
         assert done.exit_code == 1, done.output
         assert f"error: nothing was checked: {why}" in done.stderr
-        assert "nothing was wrong" not in done.output
+        assert "no failures found" not in done.output
 
 
 @pytest.mark.parametrize(

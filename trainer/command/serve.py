@@ -43,7 +43,7 @@ DIGEST_SHOWN = 12
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def serve(settings: tuple[str, ...], show: bool) -> None:
     r"""Run a workload on real cores under a policy file, and switch when the file is replaced.

@@ -24,7 +24,7 @@ from trainer.timeline.picture import Window, draw_window
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def timeline(settings: tuple[str, ...], show: bool) -> None:
     r"""Record a short run on virtual cores: every access, wait, publication, abort and commit.

@@ -62,7 +62,7 @@ from trainer.verdict import Kind, Verdict
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("-m", "--multirun", is_flag=True, help="A run for every combination of values.")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
 @click.option("--dry-run", is_flag=True, help="Forecast time and memory, and leave.")
 @one_message
