@@ -48,7 +48,7 @@ def run_past_nights(settings: Sequence[str], days: int, rounds: int) -> None:
         raise UsageError("state= names no folder; set it, such as state=backtest")
     if config.day is not None:
         raise UsageError(
-            f"day={config.day}: a backtest uses the trace's last days; leave day= out and set --days"
+            f"day={config.day}: a backtest uses the trace's last days; set --days instead"
         )
     check_night(config)
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))

@@ -138,7 +138,7 @@ def _run_one_night(config: NightlyConfig, state: StateFolder) -> int:
     check_night(config)
     if (state.path / MARK).exists():
         raise UsageError(
-            f"state={state.path}: is the folder of a backtest; set another folder for heddle nightly"
+            f"state={state.path}: is the folder of a backtest; set another one for heddle nightly"
         )
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     if config.trace is None:

@@ -104,7 +104,7 @@ def add_sweep_page(sweep: Sweep, wanted: PageConfig, display: Display) -> None:
     try:
         write_sweep_page(sweep, _drawn(wanted), sweep.report, again, display)
     except Exception as error:
-        display.say(f"the page could not be made ({error}); try: {again}")
+        display.say(f"the page could not be written ({error}); try again with: {again}")
 
 
 def _drawn(wanted: PageConfig) -> ReportConfig:
