@@ -175,7 +175,7 @@ def first_of_sweep(overrides: Sequence[str]) -> list[str]:
             first.append(str(override.input_line))
             continue
         if not override.is_discrete_sweep():
-            raise UsageError(f"{override.input_line}: lists no values; write seed=1,2,3")
+            raise UsageError(f"{override.input_line}: list the values, such as seed=1,2,3")
         values = swept_values(override, SWEPT_MAX)
         if not values:
             raise UsageError(f"{override.input_line}: has no value")
