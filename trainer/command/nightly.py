@@ -77,11 +77,16 @@ def nightly(
     day, and writes backtest.md, backtest.json and backtest.png into state=DIR, a folder of its own.
 
     \b
-    Exit codes: 0 skipped, promoted, kept or rolled back; 1 something failed; 2 a setting is wrong
-    or the folder is damaged; 3 the day can't be used; 4 there is too little to judge on;
-    5 another process uses the folder; 130 interrupted, with the command that resumes.
-    If it fails, the published policy stays.
-    With --backtest: 0 done; 1 no day could be measured; 2 as above.
+    Exit codes:
+      0: skipped, promoted, kept or rolled back; with --backtest done
+      1: a step failed; with --backtest no day could be measured
+      2: a setting is wrong or the folder is damaged
+      3: the day can't be used
+      4: there is too little to judge on
+      5: another process uses the folder
+      130: interrupted; the message has the command that resumes
+
+    The published policy stays unless a better one is promoted.
 
     \b
     Examples:

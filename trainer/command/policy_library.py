@@ -249,7 +249,7 @@ def _show_verdicts(verdicts: list[Verdict]) -> None:
         if verdict.entry.changed:
             command = adding(verdict.entry.path)
             click.echo(
-                f"{verdict.entry.name}: to keep the changed table, measure it again with: {command}",
+                f"{verdict.entry.name}: to keep the change, measure it again with: {command}",
                 err=True,
             )
 

@@ -252,7 +252,7 @@ def _table(measured: _Measured, title: str) -> Table:
     table.add_column("policy", no_wrap=True)
     for heading in ("from, s", "K/s", *result.types, "aborts"):
         table.add_column(heading, justify="right", no_wrap=True)
-    # Two digits of an interval's length are enough to tell the starts of two intervals apart.
+    # Two digits of an interval's length suffice to distinguish the starts of two intervals.
     decimals = max(0, 1 - math.floor(math.log10(result.intervals[0].seconds)))
     stretches = split(result.intervals, [switch.at_s for switch in result.switches])
     for name, stretch in zip(measured.policies, stretches, strict=False):
