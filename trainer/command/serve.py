@@ -184,8 +184,8 @@ def _ended_by_signals() -> Iterator[None]:
         else:
             raise
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
 
 
 def _say(text: str) -> None:

@@ -21,17 +21,17 @@ class BackendConfig:
 
 @dataclass
 class EvaluationConfig(BackendConfig):
-    """How candidates are measured, and by whom.
+    """The measurement of candidates.
 
     Attributes:
         slice_seconds: length of one measured slice.
-        warmup_seconds: unmeasured run before each slice.
+        warmup_seconds: unmeasured seconds before each slice.
         reference_every: candidates between two slices of the reference, on real cores.
-        rungs: the slices of every candidate still in the race, at each rung.
+        rungs: slices of each remaining candidate at each rung.
         keep: share of the candidates that reach the next rung.
-        settled: on virtual cores rungs are lengthened until the ratios of the seeds' fitness are
-            within this of a long run's, relatively; null = no lengthening.
-        grown_mib_max: growth of a database, MiB, after which it is loaded anew.
+        settled: on virtual cores, rungs are lengthened until the seeds' fitness ratios are within
+            this relative distance of a long run's; null = no lengthening.
+        grown_mib_max: growth of a database, MiB, after which it is reloaded.
     """
 
     slice_seconds: float = 0.05
