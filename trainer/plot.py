@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 INK, MUTED = "#1f4e79", "#9bb3c9"
 SERIES = (INK, "#c8781e", "#4f8a54", "#7a5195", "#8c6d31", "#2a9d8f", "#b5838d", "#6b8e23")
-"""The colours of several runs, in turn."""
+"""The colours of several runs, used in turn."""
 
 
 def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path) -> None:
@@ -33,13 +33,13 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
 
 
 def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
-    """Fitness over evaluations: incumbent, best, and median and range of a generation.
+    """Return a figure of fitness over evaluations: incumbent, best, and generations' range.
 
-    The incumbent's estimate falls where further samples show that it was flattered. The best
-    is the most that it ever was, less one standard error, and never falls.
+    The incumbent's estimate falls if further samples are lower. The best is the highest estimate
+    until then, less one standard error, and never falls.
 
     Args:
-        history: one record a generation, at least one.
+        history: one record per generation, at least one.
         reference: what fitness is relative to, for the label.
     """
     figure, axes = _empty_figure(reference)
@@ -71,7 +71,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
 
 
 def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
-    """The best over evaluations, a line a run.
+    """Return a figure of the best over evaluations, with a line per run.
 
     Args:
         histories: by the run's name, at least one record each.
@@ -92,7 +92,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
 
 
 def _empty_figure(reference: str) -> tuple[Figure, Axes]:
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
