@@ -245,7 +245,9 @@ def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:
 
 def _creation_error(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
     if isinstance(error, FileExistsError | NotADirectoryError):
-        return RunFolderError(f"{key}={runs_dir}: is or is below a file; name a folder")
+        return RunFolderError(
+            f"{key}={runs_dir}: there is a file in the place of a folder; name a folder"
+        )
     return RunFolderError(
         f"{key}={runs_dir}: no folder can be created there: {write_failure_reason(error)}"
     )

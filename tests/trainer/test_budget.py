@@ -193,8 +193,8 @@ def test_a_forecast_names_phases_end_and_memory() -> None:
     times = {Phase.SWEEP: 1.0, Phase.SEARCH: None}
     short = Forecast(times, {}, 0.0, 1, 3 << 30, 2 << 30, "300 generations").lines()
     assert short[0] == (
-        "forecast: 1.0 s and the search: sweep 1.0 s, search 300 generations in a time that can't "
-        "be known before; search.seconds= or budget= bounds it"
+        "forecast: 1.0 s and the search: sweep 1.0 s, search 300 generations in an unknown time; "
+        "search.seconds= or budget= bounds it"
     )
     assert "memory may not suffice" in short[-1]
 
@@ -256,7 +256,7 @@ def test_a_dry_run_of_a_sweep_forecasts_every_run(elsewhere: ModuleType) -> None
     assert done.exit_code == 0, done.output
     assert "run 4 of 4: workload.warehouses=2 seed=2" in done.stdout
     assert done.stdout.count("forecast: 10 min") == 2, "a seed changes nothing"
-    assert "4 runs, one after the other: 40 min" in done.stdout
+    assert "4 runs in sequence: 40 min" in done.stdout
     assert not Path("runs").exists()
     refused = run("train", "-m", *SMALL, "--dry-run", "sweep=none")
     assert "no such sweep" in refused.output

@@ -366,11 +366,11 @@ def test_trials_that_check_nothing_are_no_success(
     ("settings", "message"),
     [
         (["trials=0"], "trials=0: must be at least 1"),
-        (["trials=null"], "needs a budget="),
+        (["trials=null"], "needs budget="),
         (["budget=-1"], "budget=-1.0: must be above 0"),
         (["schedules=[clok]"], "must be some of clock, delays, priorities"),
         (["schedules=[]"], "must be some of"),
-        (["policy=[]", "random=0"], "nothing is left"),
+        (["policy=[]", "random=0"], "there is nothing to check"),
         (["policy=silu"], "did you mean silo?"),
         (["policy=nothing.json"], "nothing.json"),
         (["replay=nothing.json"], "replay=nothing.json: can't be read"),

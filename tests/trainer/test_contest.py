@@ -370,7 +370,7 @@ def test_saved_settings_that_are_none_are_told() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 2
     assert "config.yaml" in done.output
-    assert "make the run again" in done.output
+    assert "train again" in done.output
 
 
 @pytest.mark.parametrize(
@@ -431,10 +431,10 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
 def test_several_sweeps_that_make_no_contest_are_refused() -> None:
     another()
     for arguments, words in (
-        (["sweep=[mine,other]"], "of several sweeps, name a folder for what is written"),
+        (["sweep=[mine,other]"], "several sweeps need a folder for the results"),
         (["sweep=[mine,mine]"], "mine is there twice"),
         (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
-        (["sweep=[]"], "name the sweep whose runs are compared"),
+        (["sweep=[]"], "sweep=: names no sweep"),
         (["sweep=mine,other"], "sweep=mine,other: of several sweeps, name a folder"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
@@ -495,7 +495,7 @@ def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
     assert found_nothing("random-seed1") == 1
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
-    assert "not finished" not in done.output
+    assert "unfinished" not in done.output
     told = "1 of 2 runs of random found no table that can be used, and count with the score 0"
     assert told in (FOLDER / "contest.md").read_text()
     assert told in " ".join(done.output.split())
@@ -579,7 +579,7 @@ def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_contest_of_nothing_says_what_to_do() -> None:
     for arguments, words in (
-        (["lab", "searches"], "name the sweep"),
+        (["lab", "searches"], "names no sweep"),
         (["lab", "searches", "sweep=nosuch"], "no such sweep"),
         (["lab", "searches", "sweep=mine", "share=2"], "share=2"),
         (["lab", "searches", "sweep=mine", "rounds=0"], "rounds=0"),

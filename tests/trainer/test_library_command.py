@@ -128,7 +128,7 @@ def test_a_folder_without_tables_is_told(elsewhere: ModuleType, tmp_path: Path, 
     for folder, message in (
         ("nowhere", "--folder nowhere: there is no such folder"),
         ("good.json", "--folder good.json: there is no such folder"),
-        ("empty", "--folder empty: holds no table (*.json)"),
+        ("empty", "--folder empty: contains no table (*.json)"),
     ):
         done = run("policy", verb, "--folder", folder)
         assert done.exit_code == 2, done.output
@@ -274,7 +274,7 @@ def test_nothing_is_replaced_unasked(elsewhere: ModuleType) -> None:
     assert add("good.json").exit_code == 0
     again = add("good.json")
     assert again.exit_code == 2
-    assert "is there already; --replace replaces it" in again.output
+    assert "exists already; replace it with --replace" in again.output
     assert add("good.json", "--replace").exit_code == 0
 
 
@@ -314,7 +314,7 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
     ("words", "message"),
     [
         (("add", "absent.json"), "there is no such file"),
-        (("add", "."), "is no folder of a run"),
+        (("add", "."), "is not a readable folder of a run"),
         (("add", "good.json", "--name", "a/b"), "must be of letters, digits and _"),
         (("add", "good.json", "--name", ""), "must be of letters, digits and _"),
         (("add", "good.json", "--name", "x" * 300), "must be of letters, digits and _"),
@@ -326,8 +326,8 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
         (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),
         (("verify", "--json", "x" * 250), "File name too long; choose a shorter name"),
         (("verify", "--json", "/dev/null"), "is a device or a pipe"),
-        (("add", "good.json", "--folder", "good.json"), "can't be made"),
-        (("add", "plain.json"), "does not say for which workload"),
+        (("add", "good.json", "--folder", "good.json"), "can't be created"),
+        (("add", "plain.json"), "does not name workload, machine and cores"),
         (("add", "good.json", "baselines=[]"), "is compared with some"),
         (("add", "good.json", "baselines=[sill]"), "did you mean silo?"),
         (("verify", "nothing"), "the library has no such table"),
@@ -410,7 +410,7 @@ def test_the_nearest_tables_are_measured_beside_one_that_is_added(elsewhere: Mod
     done = add("worse.json", "workload.warehouses=2", "baselines=[silo,occ]")
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
-    assert "is faster there: a search may start from it, with 'search.start=[tpcc_" in words
+    assert "is faster there; start a search from it with 'search.start=[tpcc_" in words
     added = json.loads(Path(f"library/{NAME.replace('4', '2')}.json").read_text())
     assert set(added["provenance"]["scores"]) <= set(added["provenance"]["library"]["lowest"])
     assert mate not in added["provenance"]["scores"]
@@ -490,7 +490,7 @@ def test_what_could_not_be_read_again_is_not_measured(
     monkeypatch.setattr("trainer.command.policy_library.measure_scores", None)
     done = add("good.json")
     assert done.exit_code == 2, done.output
-    assert "good.json: can't be kept: " in done.output
+    assert "good.json: can't be recorded: " in done.output
     assert "cores is 3" in done.output
     assert not list(Path("library").iterdir())
 

@@ -39,7 +39,7 @@ def test_a_file_system_without_locks_is_a_warning(
     with caplog.at_level(logging.WARNING), held(tmp_path):
         pass
     assert "the file system has no locks" in caplog.text
-    assert f"no other process works in {tmp_path}" in caplog.text
+    assert f"no other process uses {tmp_path}" in caplog.text
 
 
 def test_a_lock_that_fails_otherwise_is_an_error(

@@ -332,7 +332,7 @@ def test_a_damaged_file_is_named(
         (["one", "output=runs"], "is a directory"),
         (["one", "outputt=x"], "did you mean output?"),
         (["one", "timeline.lanes=0"], "timeline.lanes=0: must be at least 1"),
-        (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
+        (["one", "beside=silo"], "beside=silo: is not a seed policy; there are occ, two_phase"),
     ],
 )
 def test_a_mistake_is_explained(

@@ -67,8 +67,16 @@ def test_no_page_where_none_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (RuntimeError("no ink"), 0, "the page could not be made (no ink); try: heddle report"),
-        (KeyboardInterrupt(), 130, "interrupted before the page was made; make it with: heddle"),
+        (
+            RuntimeError("no ink"),
+            0,
+            "the page could not be written (no ink); try again with: ",
+        ),
+        (
+            KeyboardInterrupt(),
+            130,
+            "interrupted before the page was written; write it with: ",
+        ),
     ],
 )
 def test_a_page_that_fails_costs_no_more(

@@ -83,7 +83,7 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["policy=occ,ic3+smf"], "policy=ic3+smf: has another schedule than occ"),
         (["policy=occ+smf,ic3"], "policy=ic3: has another schedule than occ+smf"),
         (["policy=occ,nope"], "policy=nope: no such policy"),
-        (["at=1,2"], "at=1,2: 2 policies have 1 switch between them, not 2"),
+        (["at=1,2"], "at=1,2: 2 policies need 1 time, not 2"),
         (["at=20"], "each policy must run for at least 4 intervals"),
         (["at=-1"], "each policy must run for at least 4 intervals"),
         (["at=nan"], "each policy must run for at least 4 intervals"),
@@ -91,7 +91,7 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["policy=occ,ic3,occ", "at=6,2"], "from 6 to 2 is less"),
         (["intervals=7", "seconds=1"], "seconds=1, intervals=7: the window can't be divided"),
         (["seconds=20"], "of whole microseconds; try intervals=25"),
-        (["seconds=1.0000001"], "of whole microseconds; take another window"),
+        (["seconds=1.0000001"], "would not be whole microseconds; set another seconds="),
         (
             ["intervals=5"],
             "intervals=5: each of 2 policies must run for at least 4; try intervals=8",

@@ -151,7 +151,7 @@ def test_a_sweep_over_lists_stays_one() -> None:
 
 
 def test_what_cant_be_read_says_how_to_quote_it() -> None:
-    with pytest.raises(UsageError, match="quotes, which the shell must not take away") as raised:
+    with pytest.raises(UsageError, match="quote the value, also for the shell") as raised:
         parse_overrides(["seed=a#b"])
     assert """'seed='"'"'a#b'"'"''""" in str(raised.value)
 

@@ -78,7 +78,7 @@ def _known(error: Exception) -> tuple[str, int] | None:
         return (str(error), FAILED) if ours or isinstance(error, ImportError) else None
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         name = Path(str(error.filename)).name
-        return f"{name[:LONGEST]}...: is too long for a file name", BAD_INPUT
+        return f"{name[:LONGEST]}...: is too long for the name of a file", BAD_INPUT
     return None
 
 

@@ -117,7 +117,9 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"output={folder}: is a file; name a folder") from error
+        raise UsageError(
+            f"output={folder}: there is a file in the place of a folder; name a folder"
+        ) from error
     except OSError as error:
         raise UsageError(
             f"output={folder}: can't be created: {write_failure_reason(error)}"

@@ -332,7 +332,7 @@ def _check_keys(
                 "machine=virtual"
             )
         if override.is_delete():
-            raise UsageError(f"{override.input_line}: can't remove a setting; try {key}=null")
+            raise UsageError(f"{override.input_line}: settings can't be removed; try {key}=null")
         if key in known or key in groups:
             continue
         if RENAMED.get(key) in known:
@@ -369,7 +369,7 @@ def _of_another(name: str, key: str, known: Mapping[str, Any], chosen: Mapping[s
     here = chosen.get(group, known.get(f"{group}.name", known.get(f"{group}.kind")))
     *others, last = having
     words = f"{', '.join(others)} or {last}" if others else last
-    return f"{f' with {group}={here}' if here else ''}; {group}={words} has it"
+    return f"{f' with {group}={here}' if here else ''}; it is available with {group}={words}"
 
 
 def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> None:
