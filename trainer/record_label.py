@@ -151,7 +151,7 @@ def _short_setting(text: str) -> str:
 
 
 def _short(key: str) -> str:
-    """A setting's own name, where its group says no more than the workload's or the machine's."""
+    """Return a setting's name, without its group if that is the workload's or the machine's."""
     group, dot, rest = key.lstrip("+").partition(".")
     return rest if dot and group in ("workload", "machine") else key.lstrip("+")
 

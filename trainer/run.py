@@ -284,13 +284,14 @@ class Training:
         self._space = space_of(config.search, signature)
         self._encoding = self._space.encoding
         places = [scenario.config for scenario in self._scenarios]
-        self._library = [*library, *_base(self._space, config.search.base)]
-        self._known_good = {*SEEDS, *(one.origin for one in _base(self._space, config.search.base))}
+        bases = _base(self._space, config.search.base)
+        self._library = [*library, *bases]
+        self._known_good = {*SEEDS, *(base.origin for base in bases)}
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
         rounds = rounds_of(backend, len(self._scenarios))
-        self._rounds = [self._pacing.rounds.of(one) for one in rounds]
+        self._rounds = [self._pacing.rounds.of(run_round) for run_round in rounds]
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
@@ -313,12 +314,14 @@ class Training:
         champion, tuned = self.learn()
         self._begin(Phase.COMPARISON)
         closings = self._compare_in_each(champion, tuned)
-        self._keep_scores(champion, closings, "score", lambda one: one.comparison)
-        if not any(one.comparison.interrupted for one in closings):
+        self._keep_scores(champion, closings, "score", lambda closing: closing.comparison)
+        if not any(closing.comparison.interrupted for closing in closings):
             closings = self._validated(champion, closings)
-        if any(one.validation is not None for one in closings):
-            self._keep_scores(champion, closings, "score_on_threads", lambda one: one.validation)
-        found = [one.comparison for one in closings]
+        if any(closing.validation is not None for closing in closings):
+            self._keep_scores(
+                champion, closings, "score_on_threads", lambda closing: closing.validation
+            )
+        found = [closing.comparison for closing in closings]
         outcome = Outcome(champion, closings, self._scores(found), self._verdict(champion, found))
         self._keep_verdicts(outcome)
         return outcome
@@ -766,7 +769,7 @@ class Training:
 
     def _scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
         """Return the objective's value of the scores in the scenarios, for each baseline."""
-        found = [one.scores(LEARNED) if one is not None else {} for one in comparisons]
+        found = [each.scores(LEARNED) if each is not None else {} for each in comparisons]
         if len(found) < len(self._scenarios):
             return {}
         return {
@@ -786,12 +789,12 @@ class Training:
         self._save_policy(champion, closings)
         figures = {
             f"{what}/{name}": score
-            for name, score in self._scores([of(one) for one in closings]).items()
+            for name, score in self._scores([of(closing) for closing in closings]).items()
         }
-        for one in closings if len(self._scenarios) > 1 else ():
-            compared = of(one)
+        for closing in closings if len(self._scenarios) > 1 else ():
+            compared = of(closing)
             scores = compared.scores(LEARNED) if compared is not None else {}
-            figures |= {f"{what}/{one.scenario.name}/{name}": scores[name] for name in scores}
+            figures |= {f"{what}/{closing.scenario.name}/{name}": scores[name] for name in scores}
         self._record.scores(figures)
 
     def _save_policy(self, candidate: Candidate, closings: Sequence[Closing] = ()) -> None:
@@ -804,8 +807,8 @@ class Training:
             "generations": len(state.history),
             "evaluations": state.evaluations,
             **_scores_written(
-                self._scores([one.comparison for one in closings]),
-                self._scores([one.validation for one in closings]),
+                self._scores([closing.comparison for closing in closings]),
+                self._scores([closing.validation for closing in closings]),
             ),
             "run": self._folder.name,
             "version": heddle_version(),

@@ -202,7 +202,8 @@ def ratios_judged(name: str, comparisons: Sequence[Comparison]) -> list[dict[str
 
 def left_out_by(name: str, comparisons: Sequence[Comparison]) -> str | None:
     """Return the types that a policy leaves out in some comparison, in words; None if none."""
-    rows = [row for one in comparisons if (row := one.row(name)) is not None and row.shortfalls]
+    found = (comparison.row(name) for comparison in comparisons)
+    rows = [row for row in found if row is not None and row.shortfalls]
     return left_out_words(rows[0]) if rows else None
 
 
@@ -229,7 +230,7 @@ def same_as_known(document: PolicyDocument) -> str | None:
     known = {policy_words(name): build(document.signature) for name, build in SEEDS.items()}
     backoffs = list(document.backoff.values())
     first = backoffs[0]
-    if all(one == first for one in backoffs) and not any((*first.abort, *first.commit)):
+    if all(backoff == first for backoff in backoffs) and not any((*first.abort, *first.commit)):
         words = f"{policy_words('occ')} under a constant backoff of {first.initial_us:g} µs"
         known[words] = replace(SEEDS["occ"](document.signature), backoff=document.backoff)
     return next((words for words, one in known.items() if not explain(one, document).cells), None)

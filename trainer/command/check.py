@@ -112,7 +112,7 @@ def check(settings: tuple[str, ...], show: bool, export: str | None, form: str) 
         click.echo(settings_text("check", overrides), nl=False)
         return
     config = compose_settings("check", overrides, CheckConfig)
-    typed = frozenset(one.key_or_group for one in parse_overrides(overrides))
+    typed = frozenset(override.key_or_group for override in parse_overrides(overrides))
     if export is not None:
         _export(config, typed, export, form)
         return

@@ -204,7 +204,7 @@ def _on_threads(
             subjects = [
                 tuned.silo(),
                 subject_of("silo", evaluator.signature, untuned),
-                *(one for method in by_method(runs) for one in _best_of(method, case, runs)),
+                *(best for method in by_method(runs) for best in _best_of(method, case, runs)),
             ]
             plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
             found[case.case] = compare_shown(

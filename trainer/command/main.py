@@ -82,7 +82,7 @@ class _Heddle(LazyGroup):
     """Exits with 130 if it is interrupted, also while a command's libraries load."""
 
     def invoke(self, context: click.Context) -> object:
-        """Run the command that was typed."""
+        """Run the command; exit with 130 if it is interrupted."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:

@@ -86,7 +86,7 @@ def nightly(
       5: another process uses the folder
       130: interrupted; the message has the command that resumes
 
-    The published policy stays unless a better one is promoted.
+    If the night fails, the published policy stays.
 
     \b
     Examples:

@@ -198,7 +198,7 @@ def verify(
         raise UsageError("--tolerance nan: must be from 0 to 1")
     words = [name for name in names if name.startswith(OUTPUT)]
     names = tuple(name for name in names if name not in words)
-    named = named_output(words, *(Path(one) for one in (output, json_file) if one is not None))
+    named = named_output(words, *(Path(file) for file in (output, json_file) if file is not None))
     output = None if named is None else str(named)
     refuse_bad_output(output)
     there = _names_in(folder)

@@ -136,5 +136,5 @@ def _refuse_twins(scenarios: Sequence[Scenario]) -> None:
 
 
 def _words(scenario: Scenario, signature: Signature) -> str:
-    types = ", ".join(f"{one.name} with {len(one.states)}" for one in signature.types)
+    types = ", ".join(f"{kind.name} with {len(kind.states)}" for kind in signature.types)
     return f"{scenario.label} ({signature.workload}; accesses: {types})"

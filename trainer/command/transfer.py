@@ -63,7 +63,7 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
         UsageError: a setting is wrong.
         SystemExit: Ctrl-C ended it, a place could not be measured, or consistency is violated.
     """
-    configs = [compose_settings("evaluate", one.overrides, EvaluateConfig) for one in found]
+    configs = [compose_settings("evaluate", place.overrides, EvaluateConfig) for place in found]
     config = configs[0]
     if not config.policy:
         raise UsageError("policy= names no policy; set it, such as policy=silo,learned.json")
