@@ -34,7 +34,8 @@ export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
 .PHONY: help setup train contest test test-full test-release test-address test-thread test-python \
-        soak docs lint lint-format lint-python lint-headers lint-tidy format bench instructions memory clean
+        soak docs lint lint-format lint-python lint-prose lint-headers lint-tidy format bench \
+        instructions memory clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,7 +119,7 @@ soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded mem
 docs: $(VENV)/.ready-docs ## Build the documentation site into build/docs
 	@python docs/site/build.py $(ARGS)
 
-lint: lint-format lint-python lint-headers lint-tidy ## Run every check of form
+lint: lint-format lint-python lint-prose lint-headers lint-tidy ## Run every check of form
 
 lint-format: $(VENV)/.ready-lint ## clang-format and ruff: layout
 	@clang-format --dry-run --Werror $(CXX_FILES)
@@ -127,6 +128,9 @@ lint-format: $(VENV)/.ready-lint ## clang-format and ruff: layout
 lint-python: $(VENV)/.ready-lint ## ruff and mypy
 	@ruff check .
 	@mypy
+
+lint-prose: $(VENV)/.ready-lint ## Words per sentence of README.md and docs/ (ARGS=--all lists the pages)
+	@python -m tests.docs.lint_prose $(ARGS)
 
 lint-headers: $(VENV)/.ready-lint ## Each header by itself, without a warning
 	@$(CMAKE) -B build/lint -DHEDDLE_WERROR=ON -DHEDDLE_BENCH=ON --log-level=WARNING

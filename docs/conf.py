@@ -40,6 +40,7 @@ source_base = _project.get("urls", {}).get("Source", "")
 # Markdown
 nb_execution_mode = "off"  # tests/notebooks runs the notebooks
 myst_heading_anchors = 4  # the anchors that a Git host gives to headings
+highlight_language = "text"  # of code blocks without a language
 smartquotes_action = "D"  # dashes only
 
 # API reference: one page each, in this order. `docs/api.md` describes them.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 INK, BASELINE = "#1f4e79", "#9bb3c9"
 COLOURS = {
-    "useful": "#4f8a54",
+    "useful": "#1f9d80",
     "waiting": "#d9d9d9",
     "wasted": "#b3261e",
     "backoff": "#c8781e",

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, MUTED = "#1f4e79", "#9bb3c9"
-SERIES = (INK, "#c8781e", "#4f8a54", "#7a5195", "#8c6d31", "#2a9d8f", "#b5838d", "#6b8e23")
+LINE = 110
+"""Characters of a line of the legend."""
+SERIES = (INK, "#c8781e", "#1f9d80", "#8a3fd1", "#8c6d31", "#4a4a4a", "#b5838d", "#6b8e23")
 """The colours of several runs, used in turn."""
 
 
@@ -66,7 +68,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
         label="best, less one standard error",
     )
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
-    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
+    _add_legend(figure, axes)
     return figure
 
 
@@ -87,8 +89,17 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
             marker=".",
             label=legend_label(name),
         )
-    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
+    _add_legend(figure, axes)
     return figure
+
+
+def _add_legend(figure: Figure, axes: Axes) -> None:
+    """Add a legend below the axes, where it hides no curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = max(1, min(len(labels), LINE // (6 + max(map(len, labels), default=0))))
+    figure.legend(
+        handles, labels, frameon=False, loc="outside lower left", ncols=columns, fontsize=9
+    )
 
 
 def _empty_figure(reference: str) -> tuple[Figure, Axes]:

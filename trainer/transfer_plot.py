@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 DARK = 0.62
 """The share of the best above which a cell is dark and its figure white."""
+FRAME = "#f0962e"
+"""The colour of the frame of training places, visible on light and on dark cells."""
 
 
 def plot_transfer(found: Transfer, title: str, path: Path) -> None:
@@ -87,7 +89,8 @@ def _frame_training_places(axes: Axes, found: Transfer) -> None:
         for row in column.comparison.rows:
             if row.subject.name in found.policies and column.place.is_training_place(row.subject):
                 corner = (at - 0.46, found.policies.index(row.subject.name) - 0.44)
-                axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="black"))
+                frame = Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=FRAME, linewidth=2.5)
+                axes.add_patch(frame)
 
 
 def _place_words(column: Column) -> str:

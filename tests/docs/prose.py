@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXEMPT: dict[str, str] = {}
+"""Pages that the rules of prose are not for, and why."""
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    if str(path.relative_to(ROOT)) not in EXEMPT
+)
+LONGEST_LINE = 100
+LONGEST_AVERAGE = 20
 
 FENCE = re.compile(r"^ *(```+|~~~+)")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)

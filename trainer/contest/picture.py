@@ -12,7 +12,7 @@ from trainer.figure_file import write_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLORS = ("#1f4e79", "#c8553d", "#3a7d44", "#8a5a9e", "#b8860b", "#4a4a4a", "#2a9d8f")
+COLORS = ("#1f4e79", "#c8781e", "#1f9d80", "#8a3fd1", "#b3261e", "#4a4a4a", "#b5838d")
 STYLES = ("-", "--", ":")
 STEPS = 200
 
@@ -30,7 +30,7 @@ def plot_case(case: CaseStanding, words: str, path: Path) -> None:
 
 
 def case_figure(case: CaseStanding, words: str) -> Figure:
-    """One workload: at the left as the searches saw it, at the right measured anew.
+    """One workload: at the left as the searches saw it, at the right measured again.
 
     Methods of which not equally many runs are finished have their number beside their name. Each is
     drawn as far as all of its own runs go.
@@ -59,7 +59,7 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     left.set_ylabel("incumbent: throughput ÷ silo_tuned")
     left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
-    right.set_title("the same tables, measured anew", loc="left", fontsize=10)
+    right.set_title("the same tables, measured again", loc="left", fontsize=10)
     handles, labels = left.get_legend_handles_labels()
     # Below: among the curves no place is free for sure, for a search may begin low or high.
     columns = max(1, min(len(labels), LINE // (10 + max(map(len, labels), default=0))))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "#000000": "currentColor",
     "#222222": "currentColor",
+    "#ffffff": "var(--card)",
     "#b0b0b0": "var(--line)",
     "#d9d9d9": "var(--wait)",
     "#8a8a8a": "var(--muted)",
@@ -21,8 +22,8 @@ COLOURS = {
     "#9bb3c9": "var(--soft)",
     "#1f4e79": "var(--c1)",
     "#c8781e": "var(--c2)",
-    "#4f8a54": "var(--c3)",
-    "#7a5195": "var(--c4)",
+    "#1f9d80": "var(--c3)",
+    "#8a3fd1": "var(--c4)",
 }
 """What stands in the page's style for a colour of the figures: a dark page has others."""
 

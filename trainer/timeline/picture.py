@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 TYPE_COLOURS = (
     "#1f4e79",
     "#c8781e",
-    "#4f8a54",
-    "#7a5195",
+    "#1f9d80",
+    "#8a3fd1",
     "#8c6d31",
-    "#2a9d8f",
+    "#4a4a4a",
     "#b5838d",
     "#6b8e23",
     "#5e60ce",
@@ -29,8 +29,9 @@ TYPE_COLOURS = (
 )
 WAIT, ABORT, INK = "#d9d9d9", "#b3261e", "#222222"
 _ATTEMPT_HEIGHT, _ACCESS_HEIGHT = 0.78, 0.5
-_LABEL_POINTS = 6.0
-_POINTS_A_CHARACTER = 0.6
+_LABEL_POINTS = 7.5
+_LABEL_INDENT = 1.5
+_POINTS_A_CHARACTER = 0.65
 """Width of a character ÷ size of the type: what tells whether a label fits."""
 
 
@@ -70,7 +71,7 @@ def window_figure(timeline: Timeline, window: Window, title: str) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 1.6 + 0.62 * len(window.cores)), layout="constrained")
+    figure = Figure(figsize=(10, 1.6 + 0.7 * len(window.cores)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set_xlim(window.begin, window.end)
@@ -205,11 +206,12 @@ class _Painter:
         """A text in a bar, as far as it fits and can be seen."""
         left = max(begin / 1000, self._window.begin)
         right = min(end / 1000, self._window.end)
-        room = int((right - left) * self._points_a_us / (_LABEL_POINTS * _POINTS_A_CHARACTER))
+        points = (right - left) * self._points_a_us - 2 * _LABEL_INDENT
+        room = int(points / (_LABEL_POINTS * _POINTS_A_CHARACTER))
         if room < (len(text) if not always else 4):
             return
         self._axes.text(
-            left + 1.5 / self._points_a_us,
+            left + _LABEL_INDENT / self._points_a_us,
             lane,
             text[:room],
             fontsize=_LABEL_POINTS,
@@ -244,5 +246,9 @@ class _Painter:
             Line2D([], [], color=ABORT, linestyle=":", label="backs off"),
         ]
         self._axes.figure.legend(
-            handles=entries, loc="outside lower center", ncols=min(len(entries), 9), frameon=False
+            handles=entries,
+            loc="outside lower center",
+            ncols=len(entries) if len(entries) <= 8 else -(-len(entries) // 2),
+            frameon=False,
+            fontsize=9,
         )
