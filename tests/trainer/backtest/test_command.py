@@ -215,7 +215,7 @@ def test_another_folder_or_plan_is_refused() -> None:
         (["state=null"], "such as state=backtest"),
         (["day=2026-03-01"], "set --days instead"),
         (["--days", "0"], "0 is not in the range"),
-        (["workload=tpcc"], "workload= is replay or shop"),
+        (["workload=tpcc"], "set workload= to replay or shop"),
         (["search.generations=null", "--days", "1"], "would never end"),
     ],
 )

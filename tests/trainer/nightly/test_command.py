@@ -128,7 +128,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
         (["held_out.blocks=2"], "must be at least 3"),
         (["held_out.minutes=60"], "must be at most 59"),
         (["conflict.window_minutes=7"], "must be one of 1, 2, 3"),
-        (["workload=tpcc"], "workload= is replay or shop"),
+        (["workload=tpcc"], "set workload= to replay or shop"),
         (["workload.day=2026-03-01"], "is set by the night"),
         (["baselines=[sillo]"], "did you mean silo"),
         (["search.generations=null"], "would never end"),
