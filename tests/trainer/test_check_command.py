@@ -325,7 +325,7 @@ def test_what_check_refuses_is_not_exported(tmp_path: Path) -> None:
     )
     for code, damaged, message in (
         (2, changed(path, worker=1 << 17), "contradicts itself: attempt 0: worker 131072"),
-        (2, none, "there is nothing to judge: it holds no attempt at a transaction"),
+        (2, none, "there is nothing to check: it holds no attempt at a transaction"),
         (2, alone, "attempts, of which none committed or rolled back"),
         (1, changed(path, began=whole.attempts["ended"] + 1), "before it began"),
     ):

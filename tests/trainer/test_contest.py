@@ -432,10 +432,10 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
     another()
     for arguments, words in (
         (["sweep=[mine,other]"], "several sweeps need a folder for the results"),
-        (["sweep=[mine,mine]"], "mine is there twice"),
+        (["sweep=[mine,mine]"], "mine is named twice"),
         (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
         (["sweep=[]"], "sweep=: names no sweep"),
-        (["sweep=mine,other"], "sweep=mine,other: of several sweeps, name a folder"),
+        (["sweep=mine,other"], "sweep=mine,other: several sweeps need a folder"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
         done = run("lab", "searches", *arguments, *FRESH)
@@ -583,7 +583,7 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         (["lab", "searches", "sweep=nosuch"], "no such sweep"),
         (["lab", "searches", "sweep=mine", "share=2"], "share=2"),
         (["lab", "searches", "sweep=mine", "rounds=0"], "rounds=0"),
-        (["lab", "searches", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
+        (["lab", "searches", "sweep=mine", "seed=2"], "seed=2: is the seed of a run"),
         (["lab", "searches", "sweep=mine", "baselines=[occ,no]"], "policy=no: no such policy"),
     ):
         done = run(*arguments)
@@ -685,4 +685,4 @@ def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature
 def test_a_group_that_the_command_has_not_is_named() -> None:
     done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
-    assert "machine=virtual: this command has no machine; --settings shows" in done.output
+    assert "machine=virtual: this command has no machine; --settings lists" in done.output

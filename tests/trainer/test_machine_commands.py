@@ -100,7 +100,7 @@ def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -
     [
         (("machine=threads",), "must be the virtual machine"),
         (("machine.cores=256",), "real cores are usable here"),
-        (("policy=silo", "random=0", "mutated=0"), "1 policies to compare: it takes three"),
+        (("policy=silo", "random=0", "mutated=0"), "1 policies to compare: three are needed"),
         (("policy=sill",), "did you mean silo?"),
         (("random=-1",), "must not be negative"),
         (("rounds=0",), "rounds=0: must be at least 1"),

@@ -314,7 +314,7 @@ def test_a_file_that_is_no_store_is_told_of_and_left_as_it_is(runs: Path, conten
     other.write_bytes(content)
     done = heddle_("policy", "promote", "registry:orders@candidate", "--uri", f"sqlite:///{other}")
     assert done.exit_code == 2
-    assert f"{other} is no MLflow store; heddle train" in done.output
+    assert f"{other} is not an MLflow store; create one with heddle train" in done.output
     assert len(done.output.splitlines()) == 1
     assert other.read_bytes() == content
 

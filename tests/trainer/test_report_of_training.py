@@ -131,4 +131,4 @@ def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> 
 
     done = run("report", "mine", "mine")
     assert done.exit_code == 2
-    assert "mine: is a sweep, of which a page shows one alone" in done.output
+    assert "mine: is a sweep, and a page shows only one" in done.output

@@ -289,8 +289,11 @@ def test_without_scenarios_the_workload_that_is_set_is_the_only_one(
             "search.generations: scenarios may differ in settings of",
         ),
         ("[{workload.warehouses:1},{case:tpcc_1}]", r"1 \(warehouses 1\) and 2 \(tpcc_1\) are the"),
-        ("[{machine:virtual},{machine:threads}]", "threads; a training is on virtual cores or on"),
-        ("[{machine:virtual,workload.warehouses:[1,4]}]", "set machine=virtual there, and leave"),
+        ("[{machine:virtual},{machine:threads}]", "threads; set the same machine= in all"),
+        (
+            "[{machine:virtual,workload.warehouses:[1,4]}]",
+            "set machine=virtual for the training, and leave",
+        ),
         ("[{}]", "sets nothing"),
         ("[{workload.warehouses:[]}]", "sets nothing"),
         ("[1]", "robust.scenarios"),

@@ -232,7 +232,10 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("machine.cores=0", "machine.cores=0: must be at least 1"),
         ("machine.cores=100000", "machine.cores=100000: must be at most 1024"),
         ("run.seconds=0", "run.seconds=0.0: must be above 0"),
-        ("machine.kind=abacus", "machine.kind=abacus: the machine is chosen with machine="),
+        (
+            "machine.kind=abacus",
+            "machine.kind=abacus: can't be set; choose the machine with machine=",
+        ),
         ("machine=abacus", "there is no such machine; there are threads, virtual"),
         ("machine=vitual", "did you mean virtual?"),
         ("timing=fast", "there are slow_store, threads, virtual"),

@@ -89,7 +89,7 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["at=nan"], "each policy must run for at least 4 intervals"),
         (["at=0.1"], "from 0 to 0.1 is less"),
         (["policy=occ,ic3,occ", "at=6,2"], "from 6 to 2 is less"),
-        (["intervals=7", "seconds=1"], "seconds=1, intervals=7: the window can't be divided"),
+        (["intervals=7", "seconds=1"], "seconds=1, intervals=7: the intervals would not be whole"),
         (["seconds=20"], "of whole microseconds; try intervals=25"),
         (["seconds=1.0000001"], "would not be whole microseconds; set another seconds="),
         (
