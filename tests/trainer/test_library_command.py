@@ -323,7 +323,7 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
         (("add", "good.json", "--name", "library"), "means something else"),
         (
             ("add", "good.json", "machine=threads"),
-            "machine=threads: tables of the library are measured on",
+            "machine=threads: tables of the library",
         ),
         (("verify", "x" * 300), "is too long for the name of a file"),
         (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),

@@ -324,7 +324,7 @@ def test_a_damaged_file_is_named(
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ([], "names no run"),
+        ([], "no run is named"),
         (["no_such"], "no_such: no such run; there are one"),
         ([""], "'': no such run; there are one"),
         (["one", "./runs/one"], "is named twice"),

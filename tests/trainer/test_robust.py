@@ -292,7 +292,7 @@ def test_without_scenarios_the_workload_that_is_set_is_the_only_one(
         ("[{machine:virtual},{machine:threads}]", "threads; set the same machine= in all"),
         (
             "[{machine:virtual,workload.warehouses:[1,4]}]",
-            "set machine=virtual for the training, and leave",
+            "set machine=virtual for the training",
         ),
         ("[{}]", "sets nothing"),
         ("[{workload.warehouses:[]}]", "sets nothing"),

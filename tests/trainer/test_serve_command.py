@@ -66,7 +66,7 @@ def test_a_file_for_another_workload_is_refused_and_the_fallback_runs(tmp_path: 
         ([], "policy= names no file"),
         (["policy=nowhere"], "policy=nowhere: there is no such file or folder"),
         (["policy=nowhere/policy.json"], "there is no folder nowhere"),
-        (["policy=new.json", "machine=virtual"], "machine=virtual: a run on virtual cores"),
+        (["policy=new.json", "machine=virtual"], "machine=virtual: serve needs real cores"),
         (["policy=new.json", "fallback=silo_tuned"], "fallback=silo_tuned"),
         (["policy=new.json", "fallback=slio"], "slio"),
         (["policy=new.json", "report_seconds=0"], "report_seconds=0"),

@@ -234,7 +234,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("run.seconds=0", "run.seconds=0.0: must be above 0"),
         (
             "machine.kind=abacus",
-            "machine.kind=abacus: can't be set; choose the machine with machine=",
+            "abacus: can't be set; choose the machine with machine=",
         ),
         ("machine=abacus", "there is no such machine; there are threads, virtual"),
         ("machine=vitual", "did you mean virtual?"),

@@ -77,8 +77,8 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["policy=silo,occ"], "policy=silo: is a protocol of its own"),
-        (["policy=occ,silo_tuned"], "policy=silo_tuned: is a protocol of its own"),
+        (["policy=silo,occ"], "policy=silo: is a protocol of the engine"),
+        (["policy=occ,silo_tuned"], "policy=silo_tuned: is a protocol of the engine"),
         (["policy=occ"], "names fewer than two policies"),
         (["policy=occ,ic3+smf"], "policy=ic3+smf: has another schedule than occ"),
         (["policy=occ+smf,ic3"], "policy=ic3: has another schedule than occ+smf"),
@@ -90,7 +90,7 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["at=0.1"], "from 0 to 0.1 is less"),
         (["policy=occ,ic3,occ", "at=6,2"], "from 6 to 2 is less"),
         (["intervals=7", "seconds=1"], "seconds=1, intervals=7: the intervals would not be whole"),
-        (["seconds=20"], "of whole microseconds; try intervals=25"),
+        (["seconds=20"], "not be whole microseconds; try intervals=25"),
         (["seconds=1.0000001"], "would not be whole microseconds; set another seconds="),
         (
             ["intervals=5"],

@@ -130,7 +130,7 @@ def test_the_command_writes_what_it_says(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("machine=threads",), "can't be recorded"),
+        (("machine=threads",), "are recorded on virtual cores only"),
         (("policy=sill",), "did you mean silo?"),
         (("policy=silo_tuned",), "record silo instead"),
         (("output=nowhere/t.json",), "output=nowhere/t.json: there is no directory nowhere"),
