@@ -1,9 +1,9 @@
-"""Writes what the engine declares where people read it: `python -m configs.generate`.
+"""Writes the engine's declarations into settings and documentation: `python -m configs.generate`.
 
 The engine's code declares each option once: its name, default, range and sentence
-(engine/model/options.h). From there come the defaults in this folder's files, the tables in `docs/`
-and the numbers that policies share with the engine. `--check` writes nothing, and fails where one
-of these files is not as it would be written.
+(engine/model/options.h). The generator writes the defaults in this folder's files, the tables in
+`docs/` and the numbers that policies share with the engine. `--check` writes nothing, and fails if
+one of these files is not up to date.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TABLE = re.compile(
     r"<!-- options of (?P<group>\S+?)(?:=(?P<name>\w+))? -->\n.*?<!-- end of options -->",
     re.DOTALL,
 )
-"""Where a page has a table: a group, and of a workload or a machine which one."""
+"""The place of a table in a page: a group, and the name of a workload or a machine."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def generated() -> list[tuple[Path, str]]:
-    """Every file that has something of the engine's declarations, and what it should hold."""
+    """Return every file with declarations of the engine, and its up-to-date content."""
     return [*_settings_files(), *_pages(), (ROOT / "policies" / "declared.py", _policy_numbers())]
 
 
@@ -68,20 +68,20 @@ def _settings_files() -> Iterable[tuple[Path, str]]:
 
 
 def settings_file(path: Path, specs: Sequence[OptionSpec]) -> tuple[Path, str]:
-    """A file of settings: its own beginning, and the declared settings with their defaults."""
+    """Return a file of settings: its own beginning, then the declared settings with defaults."""
     beginning = path.read_text(encoding="utf-8").partition(NOTE)[0].rstrip()
-    assignments = [f"{one.name}: {_yaml(one.default)}" for one in specs]
+    assignments = [f"{spec.name}: {_yaml(spec.default)}" for spec in specs]
     width = max(map(len, assignments), default=0)
     lines = [
         line
-        for assignment, one in zip(assignments, specs, strict=True)
-        for line in commented(assignment, one.words, width)
+        for assignment, spec in zip(assignments, specs, strict=True)
+        for line in commented(assignment, spec.words, width)
     ]
     return path, "\n".join([beginning, "", NOTE, *lines]) + "\n"
 
 
 def _yaml(value: Any) -> str:
-    """A default as YAML."""
+    """Return a default as YAML."""
     if value is None:
         return "null"
     return "[" + ", ".join(value) + "]" if isinstance(value, list) else str(value)
@@ -95,11 +95,11 @@ def _pages() -> Iterable[tuple[Path, str]]:
 
 
 def _table(found: re.Match[str]) -> str:
-    """A table of options, between its marks."""
+    """Return a table of options, between its marks."""
     group, name = found["group"], found["name"] or ""
     specs = workload_specs(name) if group == "workload" else engine_specs(group, name)
     prefix = group.replace("/", ".")
-    rows = [_row(f"{prefix}.{one.name}", one) for one in specs]
+    rows = [_row(f"{prefix}.{spec.name}", spec) for spec in specs]
     mark = found[0].partition("\n")[0]
     head = "| Setting | Default | Values | What it is |\n|---|---|---|---|"
     return "\n".join([mark, head, *rows, "<!-- end of options -->"])
@@ -109,16 +109,16 @@ def _row(key: str, spec: OptionSpec) -> str:
     default = _yaml(spec.default)
     if isinstance(spec.default, int | float):
         default = shown_number(spec.default)
-    values = ", ".join(f"`{one}`" for one in spec.choices) or spec.allowed
+    values = ", ".join(f"`{choice}`" for choice in spec.choices) or spec.allowed
     return f"| `{key}` | `{default}` | {values} | {spec.sentence} |"
 
 
 def _policy_numbers() -> str:
-    """The module of the numbers that policies share with the engine."""
+    """Return the module of the numbers that policies share with the engine."""
     defaults = {
-        one.name: one.default
-        for one in engine_specs("schedule")
-        if one.default is not None and not isinstance(one.default, list)
+        spec.name: spec.default
+        for spec in engine_specs("schedule")
+        if spec.default is not None and not isinstance(spec.default, list)
     }
     return f'''"""The values and defaults of policies that the engine declares.
 
@@ -153,7 +153,7 @@ def _items(values: Iterable[float]) -> str:
 
 def _entries(values: dict[str, Any]) -> str:
     return "\n".join(
-        f"        {json.dumps(key)}: {json.dumps(one)}," for key, one in values.items()
+        f"        {json.dumps(key)}: {json.dumps(value)}," for key, value in values.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""One budget of time for a whole training: what each phase may take of what is left."""
+"""A time budget for a whole training, divided among its phases."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ WEIGHTS = {
     Phase.COMPARISON: 0.14,
     Phase.VALIDATION: 0.16,
 }
-"""Shares of a budget that is too short for everything as it is set. A phase that needs less leaves
-the rest to the search."""
+"""Shares of the phases if a budget is too short for the settings. The search gets what the other
+phases leave."""
 
 SEARCH_LEAST = 0.2
-"""A budget of which the search would get less than this share is refused."""
+"""The least share of a budget for the search; a shorter budget is refused."""
 
 PAGE = 0.03
-"""The share that is left for the page and the record."""
+"""The share for the page and the record."""
 
 
 class BudgetError(ValueError):
-    """A budget that no training can keep to; the message says what would be enough."""
+    """A budget that is too short for any training; the message says what would be enough."""
 
 
 class TimeBudget:
-    """The time of a training from its beginning to the end of its last comparison.
+    """The time for a training, from its beginning to the end of its last comparison.
 
     Args:
         typed: the setting, such as `5min`.
@@ -42,7 +42,7 @@ class TimeBudget:
         now: a clock, in seconds.
 
     Raises:
-        ValueError: the setting is no length of time.
+        ValueError: the setting is not a length of time.
     """
 
     def __init__(
@@ -55,26 +55,26 @@ class TimeBudget:
 
     @property
     def spent(self) -> float:
-        """Seconds since the beginning."""
+        """Return the seconds since the beginning."""
         return self._now() - self._begun
 
     @property
     def left(self) -> float:
-        """Seconds that phases may still take."""
+        """Return the seconds that are left for phases."""
         return self._total * (1 - PAGE) - self.spent
 
     @property
     def words(self) -> str:
-        """How much of it is spent."""
+        """Return the budget and the time spent, in words."""
         return f"budget={self._typed}: {duration_words(self.spent)} spent"
 
     def refuse_too_short(
         self, config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost
     ) -> None:
-        """Find a budget that no training can keep to, before it begins.
+        """Refuse a budget that is too short, before the training begins.
 
         Raises:
-            BudgetError: it is one.
+            BudgetError: it is too short.
         """
         least = sum(
             phase_seconds(shortened(config, phase, 0.0), scenarios, phase, cost) or 0.0
@@ -84,9 +84,9 @@ class TimeBudget:
         enough = (self.spent + least / (1 - SEARCH_LEAST)) / (1 - PAGE)
         if enough > self._total:
             raise BudgetError(
-                f"budget={self._typed}: is too short: {duration_words(self.spent)} are spent on "
-                f"loading, and the shortest sweep, choice and comparisons take "
-                f"{duration_words(least)}; take budget={_rounded_up(enough)} or more"
+                f"budget={self._typed}: is too short: loading took {duration_words(self.spent)}, "
+                f"and the shortest sweep, choice and comparisons take {duration_words(least)}; "
+                f"set budget={_rounded_up(enough)} or more"
             )
 
     def planned(
@@ -97,33 +97,34 @@ class TimeBudget:
         phase: Phase,
         searched: float = 0.0,
     ) -> TrainConfig:
-        """The settings with this phase and those after it made to fit in what is left.
+        """Return the settings with this phase and the later ones shortened to the time left.
 
         Args:
-            config: all settings, as they are set.
-            scenarios: what is trained for.
-            cost: of measuring, as far as is known by now.
-            phase: that begins now.
-            searched: seconds that the search has taken already, in a run that is resumed.
+            config: all settings of the user.
+            scenarios: the scenarios of the training.
+            cost: of measuring, as far as known.
+            phase: the phase that begins now.
+            searched: seconds that the search has taken already, in a resumed run.
         """
-        coming = list(Phase)[list(Phase).index(phase) :]
-        needs = {one: phase_seconds(config, scenarios, one, cost) for one in coming}
-        weights = sum(WEIGHTS[one] for one in coming if needs[one] != 0.0) or 1.0
+        remaining = list(Phase)[list(Phase).index(phase) :]
+        needs = {each: phase_seconds(config, scenarios, each, cost) for each in remaining}
+        weights = sum(WEIGHTS[each] for each in remaining if needs[each] != 0.0) or 1.0
         left = max(0.0, self.left)
-        for one in coming:
-            need = needs[one]
-            allowed = left * WEIGHTS[one] / weights
-            if one is not Phase.SEARCH and need:
-                # Loading takes what it takes.
-                fixed = cost.loading * workload_count(scenarios) if one is Phase.VALIDATION else 0.0
-                config = shortened(config, one, max(0.0, allowed - fixed) / (need - fixed))
-        if Phase.SEARCH not in coming:
+        for each in remaining:
+            need = needs[each]
+            allowed = left * WEIGHTS[each] / weights
+            if each is not Phase.SEARCH and need:
+                # Loading can't be shortened.
+                loads = workload_count(scenarios) if each is Phase.VALIDATION else 0
+                fixed = cost.loading * loads
+                config = shortened(config, each, max(0.0, allowed - fixed) / (need - fixed))
+        if Phase.SEARCH not in remaining:
             allowed = left * WEIGHTS[phase] / weights
             return _bounded(config, scenarios, cost, phase, allowed)
         later = sum(
-            phase_seconds(config, scenarios, one, cost) or 0.0
-            for one in coming
-            if one is not Phase.SEARCH
+            phase_seconds(config, scenarios, each, cost) or 0.0
+            for each in remaining
+            if each is not Phase.SEARCH
         )
         seconds = searched + max(0.0, left - later)
         if config.search.seconds is not None:
@@ -134,7 +135,7 @@ class TimeBudget:
 def _bounded(
     config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost, phase: Phase, allowed: float
 ) -> TrainConfig:
-    """The settings with so much time for the repeats of a comparison that is not decided."""
+    """Return the settings with a bound on the time of a comparison's further repeats."""
     if phase is Phase.COMPARISON:
         each = allowed / len(scenarios)
     elif phase is Phase.VALIDATION:
@@ -148,13 +149,13 @@ def _bounded(
 
 
 class Pacing:
-    """The settings of each phase of a training, as far as its budget leaves time for them.
+    """The settings of each phase of a training, shortened to its budget.
 
     Args:
-        config: all settings, as they are set.
-        scenarios: what is trained for.
+        config: all settings of the user.
+        scenarios: the scenarios of the training.
         cost: of measuring; None = not measured, without a budget.
-        budget: None = there is none, and everything is as it is set.
+        budget: None = no budget, so the settings stay.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ class Pacing:
         self.rounds = TimedRounds(self._cost.per_second)
 
     def settings(self, phase: Phase, searched: float = 0.0) -> TrainConfig:
-        """All settings, for a phase that begins now.
+        """Return all settings for a phase that begins now.
 
         Args:
             phase: the phase.
@@ -183,15 +184,18 @@ class Pacing:
         return self._budget.planned(self._config, self._scenarios, cost, phase, searched)
 
     def ends_before(self, generation_seconds: float) -> float:
-        """How many seconds before its bound a search ends whose generations take so long.
+        """Return how many seconds before its bound a search ends.
 
-        The next one would overrun the bound by more than it leaves unused.
+        A generation that is expected to overrun the bound by more than half is not started.
+
+        Args:
+            generation_seconds: the length of a generation.
         """
         return generation_seconds / 2 if self._budget is not None else 0.0
 
 
 def _rounded_up(seconds: float) -> str:
-    """A length of time to type, no shorter."""
+    """Return a length of time as a setting, rounded up."""
     if seconds < 60:
         return f"{int(seconds) + 1}s"
     return f"{int(seconds / 60) + 1}min"

@@ -1,10 +1,10 @@
-"""Choosing the policy to ship: the top candidates measured anew, side by side.
+"""Choice of the champion: the top candidates of a search, measured again side by side.
 
-The best of a search is partly luck: whoever was measured best was also measured luckiest. So the
-finalists start again from nothing, in interleaved rounds on common inputs, and only these fresh
-samples decide (successive halving: after each stage the worse half leaves, the rest stay).
+The samples of a search's best candidate are biased upwards by the selection. So the finalists run
+again in interleaved rounds on common inputs, and only these new samples decide. The choice is by
+successive halving: each stage eliminates the worse half.
 
-In a mix each finalist runs in every scenario, on inputs that all finalists share there.
+With several scenarios each finalist runs in all of them, on inputs that the finalists share.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from trainer.evaluation.objective import OBJECTIVES, Objective
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome.
+    """The outcome of the choice.
 
     Attributes:
         order: positions of the finalists, best first: by stage reached, then by score.
-        scores: of each finalist, what the objective makes of its throughput in each scenario; that
-            is relative to the mean of those it was last compared with there, or to the reference
-            where the objective asks for one. 0 if it failed.
+        scores: the objective's value for each finalist, 0 if it failed. Throughput in a scenario is
+            relative to the mean of the last stage's finalists, or to the reference if the objective
+            needs one.
         rounds: slices of each finalist, in each scenario.
     """
 
@@ -36,7 +36,7 @@ class Verdict:
 
 
 def stages(count: int) -> list[int]:
-    """How many finalists each stage has: halved until two are left, which meet once."""
+    """Return the number of finalists of each stage: halved until two are left."""
     sizes = [count]
     while sizes[-1] > 2:
         sizes.append(math.ceil(sizes[-1] / 2))
@@ -58,11 +58,10 @@ def choose_champion(
     """Find the best of a few policies.
 
     Args:
-        run_rounds: measure those still in, one per scenario.
+        run_rounds: measure the remaining finalists, one per scenario.
         finalists: at least one.
-        objective: what makes one score of those in the scenarios.
-        references: one per scenario; they take part where the objective needs a unit, and must be
-            there then.
+        objective: combines the scores in the scenarios.
+        references: one per scenario; needed if the objective needs a unit.
         rounds: slices of each at every stage, in each scenario.
         seconds: length of a slice.
         warmup: unmeasured seconds before each.
@@ -71,14 +70,16 @@ def choose_champion(
 
     Raises:
         ValueError: there are no finalists.
-        MeasuringError: none of them can run, or a reference can't.
+        MeasuringError: no finalist can run, or a reference can't.
     """
     if not finalists:
-        raise ValueError("there are no finalists to choose from")
+        raise ValueError("there are no finalists")
     order = Random(seed)
     racing = list(range(len(finalists)))
     boards = [_Board(len(finalists)) for _ in run_rounds]
-    yardsticks = [[one] for one in references] if objective.needs_unit else [[] for _ in boards]
+    units = (
+        [[reference] for reference in references] if objective.needs_unit else [[]] * len(boards)
+    )
     scores = [0.0] * len(finalists)
     ranked: list[int] = []
     number = 0
@@ -89,10 +90,8 @@ def choose_champion(
             shuffled = order.sample(racing, len(racing))
             subjects = [finalists[index] for index in shuffled]
             failed = set()
-            for run_round, board, beside in zip(run_rounds, boards, yardsticks, strict=True):
-                measured = run_round(
-                    [*subjects, *beside], seconds, warmup=warmup, seed=seed + number
-                )
+            for run_round, board, unit in zip(run_rounds, boards, units, strict=True):
+                measured = run_round([*subjects, *unit], seconds, warmup=warmup, seed=seed + number)
                 for at, outcome in measured:
                     if at == len(shuffled):
                         board.unit.append(finished(outcome).fitness)
@@ -116,17 +115,18 @@ def choose_champion(
 
 
 class _Board:
-    """What the finalists reached in one scenario, by round, and the reference if it takes part."""
+    """Samples of the finalists in one scenario, by round, and of the reference if it is needed."""
 
     def __init__(self, finalists: int) -> None:
         self.samples: list[list[float]] = [[] for _ in range(finalists)]
         self.unit: list[float] = []
 
     def relative(self, racing: Sequence[int]) -> dict[int, float]:
-        """Each one's throughput relative to the round's mean over those still in.
+        """Return each finalist's throughput relative to the round's mean over the given ones.
 
-        Every round that was measured had all of them in it. Relative to the reference, if it took
-        part: by one factor for all, so that its noise does not decide between them.
+        All of them took part in every measured round. If the reference took part, the results are
+        divided by its relative throughput: one factor for all, so that its noise does not change
+        their order.
         """
         shares: dict[int, list[float]] = {index: [] for index in racing}
         units: list[float] = []
@@ -140,5 +140,5 @@ class _Board:
                 units.append(self.unit[number] / mean)
         unit = trimmed_mean(units) if units else 1.0
         if unit == 0.0:
-            raise MeasuringError("the reference committed nothing; take longer slices")
+            raise MeasuringError("the reference committed nothing; set longer slices")
         return {index: trimmed_mean(values) / unit for index, values in shares.items()}

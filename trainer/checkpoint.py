@@ -17,14 +17,14 @@ from policies.errors import refuse_special, regular_text, write_failure_reason
 
 SCHEMA_VERSION = 5
 OLD_SCHEMA_VERSION = 4
-"""The same state under other names, which is read too."""
+"""The earlier version, with the same state under other names, which can be read as well."""
 FILE_NAME = "checkpoint.json"
 UNFINISHED = ".tmp"
-"""How files end that are being written."""
+"""The ending of files that are being written."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that can't be used; the message names the file and what to do."""
+    """A checkpoint that can't be used; the message names the file and the cure."""
 
 
 class OtherVersionError(CheckpointError):
@@ -32,28 +32,28 @@ class OtherVersionError(CheckpointError):
 
 
 class WritingError(RuntimeError):
-    """A file can't be written: the message names it, and the cure. What was there is as it was."""
+    """A file that can't be written; the message names it and the cure. It is unchanged."""
 
 
 @dataclass
 class GenerationRecord:
-    """One generation, as charts show it. Fitness is throughput relative to the reference.
+    """Figures of one generation. Fitness is throughput relative to the reference.
 
     Attributes:
         generation: its number, from 1.
-        evaluations: made so far, in all generations: candidates, times the number of scenarios.
-        slices: measured slices so far, those of the reference not counted.
-        seconds: spent searching so far.
+        evaluations: evaluations of all generations until now: candidates × scenarios.
+        slices: measured slices until now, without those of the reference.
+        seconds: seconds of searching until now.
         best: fitness of this generation's best-ranked candidate.
         median: of this generation's candidates.
         worst: of this generation's candidates.
-        origin: where the best came from.
-        scores: its throughput relative to the reference, by scenario.
-        incumbent: the present estimate of the best of the whole search's fitness, which falls
-            where further samples show that it was flattered; None where it was not noted down.
-        samples: slices that the estimate rests on, in each scenario; of the same form.
-        best_so_far: the most that an incumbent's estimate less one standard error ever was, and so
-            what never falls; of the same form.
+        origin: of the best.
+        scores: throughput of the best relative to the reference, by scenario.
+        incumbent: the present estimate of the incumbent's fitness, which further samples may
+            lower; None if it was not recorded.
+        samples: slices of the incumbent in each scenario; None if it was not recorded.
+        best_so_far: the highest estimate, less one standard error, of an incumbent until now, which
+            never falls; None if it was not recorded.
     """
 
     generation: int
@@ -71,22 +71,22 @@ class GenerationRecord:
 
     @property
     def estimate(self) -> float:
-        """The incumbent's, or the generation's best where there is none."""
+        """Return the incumbent's fitness, or the generation's best if there is no incumbent."""
         return self.best if self.incumbent is None else self.incumbent
 
     @property
     def incumbent_words(self) -> str:
-        """The incumbent's estimate with what it rests on, for people."""
+        """Return the incumbent's estimate with its number of samples, for people."""
         if self.samples is None:
             return f"{self.estimate:.3f}"
         return f"{self.estimate:.3f} ({self.samples} sample{'' if self.samples == 1 else 's'})"
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> GenerationRecord:
-        """Read what a checkpoint holds; earlier versions called the incumbent `so_far`.
+        """Read an entry of a checkpoint; earlier versions called the incumbent `so_far`.
 
         Raises:
-            TypeError: it is not of that form.
+            TypeError: it has other fields.
         """
         fields = dict(entry)
         if "so_far" in fields:
@@ -95,23 +95,25 @@ class GenerationRecord:
 
 
 def best_curve(history: Sequence[GenerationRecord]) -> list[float]:
-    """The best by generation, which never falls; of the estimates if it was not recorded."""
-    noted = (one.estimate if one.best_so_far is None else one.best_so_far for one in history)
-    return list(accumulate(noted, max))
+    """Return the highest recorded best (or else estimate) by generation, which never falls."""
+    recorded = (
+        record.estimate if record.best_so_far is None else record.best_so_far for record in history
+    )
+    return list(accumulate(recorded, max))
 
 
 @dataclass
 class Incumbent:
-    """An incumbent of a search, from the moment on at which it became the best.
+    """An incumbent of a search, with figures at the time when it became the best.
 
     Attributes:
-        generation: in which it became that.
-        evaluations: made by the end of that generation.
-        slices: measured slices by then.
-        seconds: spent searching by then.
-        fitness: what the search took its fitness for, less one standard error.
+        generation: in which it became the incumbent.
+        evaluations: evaluations until the end of that generation.
+        slices: measured slices until then.
+        seconds: seconds of searching until then.
+        fitness: its estimate then, less one standard error.
         vector: the table (`policies.Encoding`).
-        origin: where it came from.
+        origin: of the table.
     """
 
     generation: int
@@ -128,22 +130,22 @@ class Checkpoint:
     """Everything that a run needs to resume from its last generation.
 
     Attributes:
-        tuned_us: the best constant backoff, µs, by scenario; of those that are swept.
+        tuned_us: the best constant backoff, µs, by scenario, of the scenarios swept until now.
         search: the search's state; None before its first generation.
-        samples: all samples of the candidates that matter.
-        history: one record a generation.
-        evaluations: candidates measured, times the number of scenarios.
-        slices: slices measured, those of the reference not counted.
-        seconds: spent searching.
+        samples: all samples of the candidates that are kept.
+        history: one record per generation.
+        evaluations: measured candidates × scenarios.
+        slices: measured slices, without those of the reference.
+        seconds: seconds of searching.
         mlflow_run_id: the record to continue.
-        measured_on: the workload's and the machine's settings, as texts, under which the samples
-            were taken; None before there are any.
-        stretch: how much longer rungs are than the settings say; None before that is known.
-        incumbents: the incumbent, each time that it became another table.
+        measured_on: the settings of workload and machine under which the samples were taken, as
+            texts; None if there are no samples.
+        stretch: factor on the settings' length of rungs; None until it is known.
+        incumbents: the successive incumbents.
         checked: keys of the tables that passed the check (`trainer.table_check`).
-        refused: keys of those that failed it, with the reason.
-        exponential: whether exponential backoff is faster than `tuned_us`, by scenario; of earlier
-            runs, no.
+        refused: keys of the tables that failed it, with the reason.
+        exponential: whether exponential backoff is faster than `tuned_us`, by scenario; missing in
+            earlier runs.
     """
 
     tuned_us: list[float] = field(default_factory=list)
@@ -163,15 +165,16 @@ class Checkpoint:
 
     @property
     def tuned(self) -> list[TunedBackoff]:
-        """The backoff of `silo_tuned`, by scenario; of those that are swept."""
+        """Return the backoff of `silo_tuned`, of the scenarios swept until now."""
         exponential = chain(self.exponential, repeat(False))
-        return [TunedBackoff(us, own) for us, own in zip(self.tuned_us, exponential, strict=False)]
+        pairs = zip(self.tuned_us, exponential, strict=False)
+        return [TunedBackoff(us, is_exponential) for us, is_exponential in pairs]
 
     def save(self, folder: Path) -> None:
         """Write it to a run's folder, atomically and durably.
 
         Raises:
-            WritingError: it can't be written; the one before it is as it was.
+            WritingError: it can't be written; the previous one is unchanged.
         """
         state = asdict(self)
         document = {"schema_version": SCHEMA_VERSION, "digest": _digest(state), "state": state}
@@ -179,7 +182,7 @@ class Checkpoint:
 
     @classmethod
     def load(cls, folder: Path) -> Checkpoint:
-        """Read a run's checkpoint; an empty one if the run was ended before its first.
+        """Read a run's checkpoint; return an empty one if the run has none.
 
         Raises:
             CheckpointError: the file is damaged.
@@ -191,25 +194,24 @@ class Checkpoint:
             version = document["schema_version"]
             if version in (OLD_SCHEMA_VERSION, SCHEMA_VERSION):
                 state = document["state"]
-                # A changed digit would still be a checkpoint, of a search that never was.
+                # A changed digit would still be a valid checkpoint, but of another search.
                 if document["digest"] != _digest(state):
-                    raise ValueError("it is not as it was written")
+                    raise ValueError("its digest does not match")
                 if version == OLD_SCHEMA_VERSION:
                     state = _with_present_names(state)
-                history = [GenerationRecord.from_json(one) for one in state.pop("history")]
+                history = [GenerationRecord.from_json(entry) for entry in state.pop("history")]
                 incumbents = [Incumbent(**entry) for entry in state.pop("incumbents", [])]
                 return cls(**state, history=history, incumbents=incumbents)
         except FileNotFoundError:
             return cls()
         except OSError as error:
             raise CheckpointError(
-                f"{path}: can't be read: {error.strerror}; put a copy in its place, or start a "
-                "new run"
+                f"{path}: can't be read: {error.strerror}; restore a copy, or start a new run"
             ) from error
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise CheckpointError(
-                f"{path}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
-                "or start a new run"
+                f"{path}: is damaged ({type(error).__name__}: {error}); restore a copy, or start a "
+                "new run"
             ) from error
         raise OtherVersionError(
             f"{path}: the run was started by another version (schema_version {version!r:.40}; this "
@@ -219,16 +221,15 @@ class Checkpoint:
 
 
 def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], folder: Path) -> None:
-    """Samples of one workload on one machine say nothing of another: refuse to mix them.
+    """Refuse to mix samples of different workloads or machines.
 
     Args:
         checkpoint: of the run to resume.
-        settings: the workload's and the machine's now.
+        settings: the present settings of workload and machine.
         folder: of the run.
 
     Raises:
-        CheckpointError: a setting is another than when the samples were taken; the message names
-            it.
+        CheckpointError: a setting has changed since the samples were taken; the message names it.
     """
     before = checkpoint.measured_on
     if before is None:
@@ -236,38 +237,38 @@ def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], fo
     for name in (*settings, *(name for name in before if name not in settings)):
         if before.get(name) != settings.get(name):
             raise CheckpointError(
-                f"{name} is {settings.get(name, 'not set')}, and was {before.get(name, 'not set')} "
-                f"when {folder} measured its policies; leave it as it was, or start a new run"
+                f"{name} is {settings.get(name, 'not set')}, but was {before.get(name, 'not set')} "
+                f"when {folder} measured its policies; restore it, or start a new run"
             )
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write beside, force to the disk, rename: a reader sees the old content or the new, no part.
+    """Write a file atomically and durably: to a temporary file that is then renamed.
 
     A symbolic link is followed.
 
     Raises:
-        WritingError: it can't be written; what was there is as it was.
+        WritingError: it can't be written; the earlier content is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:
         refuse_special(target)
         try:
-            with beside.open("wb") as file:
+            with temporary.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(target)
+            temporary.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WritingError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what processes that were killed in the middle of a write left in a folder."""
+    """Remove the temporary files that killed processes left in a folder."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)
 
@@ -289,6 +290,6 @@ def _with_present_names(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digest(state: Mapping[str, Any]) -> str:
-    """A sum of a state, the same before it is written and after it is read."""
+    """Return a digest of a state, the same before writing and after reading."""
     text = json.dumps(state, allow_nan=False)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""The picture of a comparison: throughput, and where the workers' time went."""
+"""The picture of a comparison: throughput, and the parts of the workers' time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ COLOURS = {
     "backoff": "#c8781e",
     "commit": "#9bb3c9",
 }
-"""Of the parts of the time (`trainer.report.figures.PARTS`)."""
+"""Colours of the parts of the time (`trainer.report.figures.PARTS`)."""
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Two panels with a bar a policy: commits a second with quartiles, and shares of the time.
+    """Return two panels with a bar per policy: throughput with quartiles, and shares of the time.
 
-    The policy that a run learned comes first, the others best first; those that did not keep the
+    The learned policy is first, and the others follow, best first. Those that did not keep the
     workload's mix are last, with a star.
 
     Raises:
         ValueError: nothing was measured.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

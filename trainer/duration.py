@@ -1,4 +1,4 @@
-"""Lengths of time as people type them."""
+"""Lengths of time in settings and messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parse_duration(typed: str) -> float:
     """Read a length of time, in seconds: `90`, `90s`, `5min`, `1h30min`, `1.5 hours`.
 
     Raises:
-        ValueError: it is none; the message says how one is written.
+        ValueError: it is not a length of time; the message has examples.
     """
     text = typed.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", text):
@@ -27,15 +27,17 @@ def parse_duration(typed: str) -> float:
     parts = _PART.findall(text)
     known = all(unit in UNITS for _, unit in parts)
     if not parts or not known or _PART.sub("", text):
-        raise ValueError(f"{typed[:40]}: is no length of time, such as 90s, 5min or 1h30min")
+        raise ValueError(
+            f"{typed[:40]}: is not a length of time; write it such as 90s, 5min or 1h30min"
+        )
     seconds = math.fsum(float(number) * UNITS[unit] for number, unit in parts)
     if seconds <= 0:
-        raise ValueError(f"{typed[:40]}: must be more than nothing, such as 5min")
+        raise ValueError(f"{typed[:40]}: must be above 0, such as 5min")
     return seconds
 
 
 def duration_words(seconds: float) -> str:
-    """A length of time for people: `12 s`, `5 min 12 s`, `1 h 30 min`."""
+    """Return a length of time for people: `12 s`, `5 min 12 s`, `1 h 30 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

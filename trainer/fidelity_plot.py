@@ -1,4 +1,4 @@
-"""The picture of how far virtual cores can be trusted."""
+"""The picture of a comparison between virtual and real cores."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from trainer.figure_file import write_figure
 from trainer.plot import INK, MUTED
 
 FURTHEST_OFF = 2
-"""How many of the policies that the machines disagree on most have their names in the picture."""
+"""Number of the policies with the largest disagreement that have names in the picture."""
 
 
 def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> None:
     """Draw each policy's throughput on real cores over that on virtual ones.
 
     Args:
-        found: what was measured.
+        found: the measurements.
         cores: of either machine, for the labels.
-        reference: what throughput is relative to, likewise.
+        reference: what throughput is relative to, for the labels.
         path: the image; its ending gives the format.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -64,7 +64,7 @@ def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> No
 
 
 def _named(points: Sequence[Point]) -> set[Point]:
-    """What one looks for: the best of either machine, and where these disagree most."""
+    """Return the points with a name: the best of each machine, and the largest disagreements."""
     best = {
         max(points, key=lambda point: point.real),
         max(points, key=lambda point: point.virtual),

@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Writes pictures to files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Draw a figure into a file, whole or not at all; the file's ending gives the format.
+    """Draw a figure into a file, atomically; the file's ending gives the format.
 
     Raises:
         WritingError: it can't be written.

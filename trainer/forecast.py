@@ -1,4 +1,4 @@
-"""What a training will take, in time and memory: measured by some short runs before it begins."""
+"""Forecasts the time and memory of a training by short runs before it begins."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from trainer.duration import duration_words
 from trainer.phases import Cost, Phase, most_seconds, phase_seconds
 from trainer.scenario import Scenario
 
-UNKNOWN = "in a time that can't be known before; search.seconds= or budget= bounds it"
+UNKNOWN = "in an unknown time; search.seconds= or budget= bounds it"
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a training will take.
+    """The forecast of a training.
 
     Attributes:
-        seconds: of each phase; None of a search without a bound in seconds.
-        most: of the same, where repeats continue until a comparison is decided.
-        loading: seconds until the databases were loaded, which are over.
+        seconds: of each phase; None for a search without a bound in seconds.
+        most: seconds of each phase if its comparisons need all repeats.
+        loading: seconds that loading the databases took, which are spent already.
         memory: bytes that the processes hold with the databases loaded.
-        growth: bytes that databases may grow by before they are loaded anew.
-        available: bytes of memory that are left.
-        bounds: of the search, but for that in seconds, in words; empty without one.
+        growth: bytes by which databases may grow before they are reloaded.
+        available: bytes of available memory.
+        bounds: of the search, in words, without that in seconds; empty if there are none.
     """
 
     seconds: dict[Phase, float | None]
@@ -43,16 +43,16 @@ class Forecast:
 
     @property
     def total(self) -> float:
-        """Seconds of all phases whose length is known."""
+        """Return the seconds of all phases whose length is known."""
         return sum(found for found in self.seconds.values() if found is not None)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the search is bounded by a count, so that its time is not known."""
+        """Return whether the time of the search is unknown, since only a count bounds it."""
         return self.seconds.get(Phase.SEARCH, 0.0) is None
 
     def lines(self, now: datetime | None = None) -> list[str]:
-        """The forecast for people."""
+        """Return the forecast for people."""
         parts = [
             f"{phase} {self._words(phase)}"
             for phase, found in self.seconds.items()
@@ -88,10 +88,10 @@ class Forecast:
 
 
 class TimedRounds:
-    """Rounds whose time is taken: what a second of a run costs is known better and better.
+    """Measures the time of rounds, to estimate the cost of a second of a run.
 
     Args:
-        per_second: what it costs as far as is known before.
+        per_second: the estimate before any round.
     """
 
     def __init__(self, per_second: float = 1.0) -> None:
@@ -101,11 +101,11 @@ class TimedRounds:
 
     @property
     def per_second(self) -> float:
-        """Seconds that passed for each second of a run."""
+        """Return the seconds that pass for each second of a run."""
         return self._wall / self._runs if self._runs > 0 else self._known
 
     def of(self, run_round: RunRound) -> RunRound:
-        """The same rounds, timed."""
+        """Return the same rounds, with their time measured."""
 
         def timed(
             subjects: Sequence[Subject],
@@ -124,7 +124,7 @@ class TimedRounds:
 
 
 def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
-    """What measuring costs here: the databases are loaded, and Silo runs for some slices.
+    """Measure the cost of measurements: load the databases, and run Silo for some slices.
 
     Args:
         config: all settings.
@@ -133,7 +133,7 @@ def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
     Raises:
         MeasuringError: Silo can't run.
     """
-    # Virtual cores are simulated by as many processes as there are real ones, each on its own.
+    # Virtual cores are simulated by one process per real core.
     count = len(os.sched_getaffinity(0)) if config.machine.kind != THREADS["kind"] else 1
     subjects = [static_silo(1.0)] * count
     seconds, warmup = config.tuning.slice_seconds, config.tuning.warmup_seconds
@@ -154,13 +154,13 @@ def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
 def forecast(
     config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost, workers: int
 ) -> Forecast:
-    """What a training will take.
+    """Return the forecast of a training.
 
     Args:
-        config: all settings, as far as a budget has changed them.
-        scenarios: what is trained for.
-        cost: of measuring here.
-        workers: processes that keep databases.
+        config: all settings, shortened by a budget if there is one.
+        scenarios: the scenarios of the training.
+        cost: of measurements.
+        workers: processes that hold databases.
     """
     found = {phase: phase_seconds(config, scenarios, phase, cost) for phase in Phase}
     most = {
@@ -181,19 +181,19 @@ def forecast(
 
 
 def _bounds(search: SearchConfig) -> str:
-    """What ends a search besides its seconds, in words."""
+    """Return the bounds of a search other than its seconds, in words."""
     bounds = (("generations", search.generations), ("evaluations", search.evaluations))
     return " or ".join(f"{count:,} {what}" for what, count in bounds if count is not None)
 
 
 def resident_bytes() -> int:
-    """Memory that this process and those it started hold; pages that they share count once each."""
+    """Return the resident memory of this process and its children; shared pages count in each."""
     total = 0
-    process = psutil.Process()
-    for one in (process, *process.children(recursive=True)):
+    parent = psutil.Process()
+    for process in (parent, *parent.children(recursive=True)):
         try:
-            total += one.memory_info().rss
-        except psutil.Error:  # it has ended meanwhile
+            total += process.memory_info().rss
+        except psutil.Error:  # the process has ended
             continue
     return total
 

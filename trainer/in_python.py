@@ -1,9 +1,8 @@
 """`heddle train`, `evaluate` and `timeline` as functions, for notebooks and programs.
 
-Settings are written as they are typed, a text each: `train("workload=ycsb", "search.seconds=60")`.
-What goes wrong is an exception whose message says what would be right. `train` starts processes, so
-a program calls it behind `if __name__ == "__main__":`, as Python's `multiprocessing` demands; a
-notebook need not.
+Settings are texts as on the command line: `train("workload=ycsb", "search.seconds=60")`. An error
+is an exception whose message names the cure. `train` starts processes, so a program must call it
+under `if __name__ == "__main__":`, as Python's `multiprocessing` requires; a notebook need not.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from trainer.report.saved_run import SavedRun, read_run
 
 
 def train(*settings: str) -> SavedRun:
-    """Learn a policy, choose the best by measuring anew, compare it with the baselines.
+    """Learn a policy and compare it with the baselines.
 
     Args:
         settings: as `heddle train` takes them; `resume=RUN` resumes a run.
 
     Returns:
-        What the run left in its folder: policy, learning curve, and the comparisons in each of
-        its scenarios, of which there is one unless `robust.scenarios` says otherwise.
+        The results in the run's folder: policy, learning curve, and the comparisons in each
+        scenario, of which there is one unless `robust.scenarios` sets more.
 
     Raises:
         UsageError: a setting is wrong.
@@ -52,12 +51,12 @@ def evaluate(*settings: str) -> Comparison:
         settings: as `heddle evaluate` takes them, such as `policy=silo,ic3,policy.json`.
 
     Returns:
-        A row a policy; the first is what ratios are taken to.
+        A row per policy; ratios are relative to the first.
 
     Raises:
         UsageError: a setting is wrong.
         UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
-        MeasuringError: one can't run, or the database was not consistent afterwards.
+        MeasuringError: a policy can't run, or the database was not consistent afterwards.
         KeyboardInterrupt: it was interrupted.
     """
     comparison = measure(evaluate_settings(settings))
@@ -71,7 +70,7 @@ def record(*settings: str) -> Timeline:
     """Record every access, wait, publication, abort and commit of a short run on virtual cores.
 
     Args:
-        settings: as `heddle timeline` takes them; `output=` and what is drawn are of no account.
+        settings: as `heddle timeline` takes them; those of files and images have no effect.
 
     Raises:
         UsageError: a setting is wrong.

@@ -1,4 +1,4 @@
-"""What is installed: Heddle's version and build, the engine's, and the libraries'."""
+"""The installed versions of Heddle, its engine and its libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIBRARIES = (
 """The distributions that Heddle's commands need."""
 
 OPTIONAL = {"torch": "policy-gradient"}
-"""Further distributions, and the extra that installs each."""
+"""Optional distributions, and the extra that installs each."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Engine:
 
     @property
     def words(self) -> str:
-        """Its version and compiler, or why it can't be loaded."""
+        """Return its version and compiler, or why it can't be loaded."""
         if self.module is None:
             return f"can't be loaded: {self.problem}"
         known = [getattr(self.module, name, None) for name in ("version", "compiler")]
@@ -50,16 +50,16 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """Load the engine, whatever that fails with."""
+    """Load the engine; return the reason if any error prevents it."""
     try:
         return Engine(load_engine())
-    except Exception as error:  # a compiler's output, a missing symbol, a missing file
+    except Exception as error:  # such as a missing symbol or file
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return Engine(None, lines[0])
 
 
 def library_version(name: str) -> str | None:
-    """The version of an installed distribution; None if it is not installed."""
+    """Return the version of a distribution; None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -67,7 +67,7 @@ def library_version(name: str) -> str | None:
 
 
 def version_text() -> str:
-    """The lines of `heddle --version`."""
+    """Return the lines of `heddle --version`."""
     libraries = {name: library_version(name) for name in (*LIBRARIES, *OPTIONAL)}
     found = ", ".join(f"{name} {number}" for name, number in libraries.items() if number)
     return "\n".join(

@@ -1,4 +1,4 @@
-"""One process at a time works in a folder."""
+"""Locks of folders, so that one process at a time uses each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trainer.checkpoint import WritingError
 FILE_NAME = ".lock"
 
 UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-"""What file systems answer that have no locks, such as some that are shared over a network."""
+"""Errors of file systems without locks, such as some network file systems."""
 
 _log = logging.getLogger(__name__)
 
@@ -27,9 +27,9 @@ class HeldError(ValueError):
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder; the lock ends with the process, however that ends.
+    """Lock a folder in a context; the lock also ends with the process.
 
-    Where the file system has no locks, a warning says so and nothing is held.
+    On a file system without locks, a warning is logged and the folder is not locked.
 
     Raises:
         HeldError: another process holds it.
@@ -44,7 +44,7 @@ def held(folder: Path) -> Iterator[None]:
         try:
             lock(file, path, wait=False)
         except BlockingIOError:
-            raise HeldError(f"{folder}: another process is working here") from None
+            raise HeldError(f"{folder}: another process uses this folder") from None
         except OSError as error:
             raise WritingError(f"{path}: can't be locked: {write_failure_reason(error)}") from error
         yield
@@ -56,10 +56,10 @@ def lock(file: IO[str], path: Path, *, wait: bool) -> bool:
     Args:
         file: the open file.
         path: its name, for the warning.
-        wait: until whoever holds it lets it go.
+        wait: whether to wait until another process releases it.
 
     Returns:
-        Whether it is locked; False, and a warning, where the file system has no locks.
+        Whether it is locked; False, with a warning, if the file system has no locks.
 
     Raises:
         BlockingIOError: another process holds it, and `wait` is false.
@@ -71,7 +71,7 @@ def lock(file: IO[str], path: Path, *, wait: bool) -> bool:
         if error.errno not in UNSUPPORTED:
             raise
         _log.warning(
-            "%s: the file system has no locks (%s): make sure that no other process works in %s",
+            "%s: the file system has no locks (%s); make sure that no other process uses %s",
             path,
             error.strerror,
             path.parent,
@@ -81,7 +81,7 @@ def lock(file: IO[str], path: Path, *, wait: bool) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether another process works there; a folder that can't be written to is not held."""
+    """Return whether another process holds the folder; a read-only folder is not held."""
     try:
         with held(path):
             return False

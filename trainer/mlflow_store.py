@@ -1,4 +1,4 @@
-"""MLflow's store: where it is, and a client of it."""
+"""The MLflow store, and its client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILE_NAME = "mlflow.db"
 
 @dataclass(frozen=True)
 class MlflowStore:
-    """An MLflow server, or an SQLite file of our own.
+    """An MLflow server, or Heddle's own SQLite file.
 
     Attributes:
         configured: its URI; None for the file in `folder`.
@@ -33,23 +33,23 @@ class MlflowStore:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is the file."""
+        """Return whether the store is the file."""
         return self.configured is None
 
     @property
     def uri(self) -> str:
-        """As MLflow takes it: a path has signs that mean something in a URI, which are escaped."""
+        """Return its URI, in which special characters of a path are escaped."""
         return self.configured or _sqlite_uri(self.folder.resolve() / FILE_NAME)
 
     def connect(self) -> Any:
-        """A client; the file is made if it is not there.
+        """Return a client; create the file if it is missing.
 
         Raises:
             Exception: any, as MLflow and its libraries raise them.
         """
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", str(UNREACHABLE_SECONDS))
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-        # Takes seconds to import: only where it is used.
+        # Takes seconds to import, so only here.
         from mlflow import MlflowClient
 
         for noisy in ("alembic", "mlflow.store.db.utils", "mlflow"):
@@ -67,13 +67,13 @@ class MlflowStore:
 
 
 def sqlite_file(uri: str) -> Path | None:
-    """The file of an SQLite store, by the rules by which MLflow opens it; None of other stores."""
+    """Return the file of an SQLite store, as MLflow resolves it; None for other stores."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
         place = make_url(uri)
-    except (ArgumentError, ValueError):  # MLflow says what is wrong with it
+    except (ArgumentError, ValueError):  # MLflow reports the error
         return None
     if place.get_backend_name() != "sqlite" or (place.database or "").startswith("file:"):
         return None
@@ -81,43 +81,43 @@ def sqlite_file(uri: str) -> Path | None:
 
 
 def _sqlite_uri(path: Path) -> str:
-    # Takes a moment to import: only where a store is named.
+    # Takes a moment to import, so only here.
     from sqlalchemy.engine import URL
 
     plain = f"sqlite:///{path}"
     if sqlite_file(plain) == path:
         return plain
-    # Under the driver's name: under the plain one MLflow makes the folder whose name is escaped.
+    # With the driver's name: with the plain one MLflow creates a folder with the escaped name.
     return URL.create("sqlite+pysqlite", database=str(path)).render_as_string(hide_password=False)
 
 
 def reason_of(error: Exception) -> str:
-    """Why it failed, in a line."""
+    """Return the first line of an error's message."""
     return str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
 
 
 def _make(database: Path) -> None:
-    """Make the database next to its place and rename it.
+    """Create the database under a temporary name and rename it.
 
-    A process that is killed while the tables are made would leave a database that no version of
+    A process that is killed while it creates the tables would leave a database that no version of
     MLflow can open.
     """
     from mlflow import MlflowClient
 
     for left_behind in database.parent.glob(f".{database.name}.*"):
         left_behind.unlink(missing_ok=True)
-    beside = database.with_name(f".{database.name}.{os.getpid()}")
+    temporary = database.with_name(f".{database.name}.{os.getpid()}")
     try:
-        uri = _sqlite_uri(beside)
+        uri = _sqlite_uri(temporary)
         MlflowClient(tracking_uri=uri, registry_uri=uri).search_experiments(max_results=1)
-        beside.replace(database)
+        temporary.replace(database)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Two processes that create the database at once break its migration."""
+    """Hold a lock: two processes that create the database at once break its migration."""
     with path.open("w") as file:
         lock(file, path, wait=True)
         yield

@@ -1,4 +1,4 @@
-"""The phases of a training, how long each runs policies, and how each is made shorter."""
+"""The phases of a training: the time of each, and how to shorten it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Comparing = TypeVar("Comparing", bound=RunConfig)
 
 
 class Phase(StrEnum):
-    """A part of a training, in the order in which they are made."""
+    """A phase of a training; the members are in order of execution."""
 
     SWEEP = "sweep"
     SEARCH = "search"
@@ -27,23 +27,23 @@ class Phase(StrEnum):
 
 
 SEEDS_IN_CHOICE = 5
-"""The best start and the seeds, which are chosen from besides the finalists."""
+"""Candidates of the choice in addition to the finalists: the best start and the seeds."""
 
 SETTLING = 5
-"""Tables by which it is found how long rungs must be: the seeds and those beside them."""
+"""Tables that are measured to find the length of rungs: the seeds and other starts."""
 
 SHORTEST = 0.25
-"""A run is never made shorter than this share of what is set: it would say too little."""
+"""The least share of its set length to which a run is shortened; less would be too noisy."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What measuring costs on a machine.
+    """The cost of measurements on a machine.
 
     Attributes:
-        per_second: seconds that pass for each second of a run, its warm-up included; less than 1
-            where several runs are made at once, more where cores are simulated.
-        loading: seconds until the databases are loaded.
+        per_second: seconds that pass for each second of a run, including its warm-up; less than 1
+            if several runs are made at once, more if cores are simulated.
+        loading: seconds to load the databases.
     """
 
     per_second: float
@@ -51,7 +51,7 @@ class Cost:
 
 
 def sweep_seconds(tuning: TuningConfig) -> float:
-    """Seconds of runs in a sweep of the backoff, warm-ups included."""
+    """Return the seconds of runs in a sweep of the backoff, including warm-ups."""
     plan = SweepPlan(
         tuning.slice_seconds,
         tuning.warmup_seconds,
@@ -68,26 +68,26 @@ def sweep_seconds(tuning: TuningConfig) -> float:
 
 
 def choice_seconds(champion: ChampionConfig) -> float:
-    """Seconds of runs in the choice of the champion, in each scenario."""
+    """Return the seconds of runs in the choice of the champion, in each scenario."""
     each = champion.slice_seconds + champion.warmup_seconds
     return champion.rounds * sum(stages(champion.finalists + SEEDS_IN_CHOICE)) * each
 
 
 def comparison_seconds(run: RunConfig, policies: int) -> float:
-    """Seconds of runs in a comparison of a number of policies."""
+    """Return the seconds of runs in a comparison of a number of policies."""
     return run.repeats * policies * (run.seconds + run.warmup)
 
 
 def phase_seconds(
     config: TrainConfig, scenarios: Sequence[Scenario], phase: Phase, cost: Cost
 ) -> float | None:
-    """How long a phase takes as it is set; None for a search without a bound in seconds.
+    """Return the seconds of a phase with these settings; None for a search without such a bound.
 
     Args:
         config: all settings.
-        scenarios: what is trained for.
-        phase: which.
-        cost: on the machine of the training; that of real cores is one second for each second.
+        scenarios: the scenarios of the training.
+        phase: the phase.
+        cost: on the machine of the training; on real cores a second of a run takes a second.
     """
     policies = len(config.baselines) + 1
     match phase:
@@ -109,20 +109,20 @@ def phase_seconds(
 
 
 def workload_count(scenarios: Sequence[Scenario]) -> int:
-    """How many workloads the scenarios have: those that differ in virtual cores share one."""
+    """Return the number of workloads: scenarios that differ only in virtual cores share one."""
     return len({str(sorted(scenario.workload.items())) for scenario in scenarios})
 
 
 def most_seconds(
     config: TrainConfig, scenarios: Sequence[Scenario], phase: Phase, seconds: float
 ) -> float:
-    """How long a comparison takes whose repeats continue until it is decided, at the most.
+    """Return the seconds of a phase if its comparisons need all repeats.
 
     Args:
         config: all settings.
-        scenarios: what is trained for.
-        phase: which; of any but a comparison it is what it takes.
-        seconds: that it takes with as many repeats as are asked for.
+        scenarios: the scenarios of the training.
+        phase: the phase; one without comparisons takes `seconds`.
+        seconds: of the phase with the set number of repeats.
     """
     comparisons = {Phase.COMPARISON: len(scenarios), Phase.VALIDATION: workload_count(scenarios)}
     much = config.validation if phase is Phase.VALIDATION else config.run
@@ -136,12 +136,12 @@ def most_seconds(
 
 
 def is_validated(config: TrainConfig) -> bool:
-    """Whether a comparison on real cores follows."""
+    """Return whether a comparison on real cores follows."""
     return config.validation.enabled and config.machine.kind != THREADS["kind"]
 
 
 def shorter_sweep(tuning: TuningConfig, share: float) -> TuningConfig:
-    """A sweep of at most about this share of the runs; of the least number where that is more."""
+    """Return a sweep of about this share of the runs, but no fewer than the minimum."""
     if share >= 1:
         return tuning
     fewer = replace(
@@ -155,7 +155,7 @@ def shorter_sweep(tuning: TuningConfig, share: float) -> TuningConfig:
 
 
 def shorter_choice(champion: ChampionConfig, share: float) -> ChampionConfig:
-    """A choice of at most about this share of the runs; of the least number where that is more."""
+    """Return a choice of about this share of the runs, but no fewer than the minimum."""
     if share >= 1:
         return champion
     fewer = replace(
@@ -168,7 +168,7 @@ def shorter_choice(champion: ChampionConfig, share: float) -> ChampionConfig:
 
 
 def shorter_comparison(run: Comparing, share: float) -> Comparing:
-    """A comparison of at most about this share of the runs, with three repeats at the least."""
+    """Return a comparison of about this share of the runs, with at least three repeats."""
     if share >= 1:
         return run
     repeats = _fewer(run.repeats, share, 3)
@@ -177,7 +177,7 @@ def shorter_comparison(run: Comparing, share: float) -> Comparing:
 
 
 def shorter_validation(validation: ValidationConfig, share: float) -> ValidationConfig:
-    """The same of the sweep and the comparison on real cores."""
+    """Return a validation whose sweep and comparison are shortened to this share."""
     if share >= 1:
         return validation
     shorter = shorter_comparison(validation, share)
@@ -185,7 +185,7 @@ def shorter_validation(validation: ValidationConfig, share: float) -> Validation
 
 
 def shortened(config: TrainConfig, phase: Phase, share: float) -> TrainConfig:
-    """The settings with a phase of at most about this share of its runs; a search as it is."""
+    """Return the settings with a phase of about this share of its runs; a search is unchanged."""
     match phase:
         case Phase.SWEEP:
             return replace(config, tuning=shorter_sweep(config.tuning, share))
@@ -200,16 +200,17 @@ def shortened(config: TrainConfig, phase: Phase, share: float) -> TrainConfig:
 
 
 def _settling_seconds(config: TrainConfig) -> float:
-    """Of the runs that find how long rungs must be, if any are made."""
+    """Return the seconds of the runs that find the length of rungs, 0 if there are none."""
     race = config.evaluation
     if race.settled is None:
         return 0.0
     tried = [
         slices * race.slice_seconds for slices in lengths(race.slice_seconds, config.run.seconds)
     ]
-    return SETTLING * sum(one + race.warmup_seconds for one in (config.run.seconds, *tried))
+    runs = (config.run.seconds, *tried)
+    return SETTLING * sum(seconds + race.warmup_seconds for seconds in runs)
 
 
 def _fewer(count: int, share: float, least: int) -> int:
-    """As many as the share leaves, within a minimum and what there were."""
+    """Return this share of a count, but at least the minimum and at most the count."""
     return min(count, max(least, int(count * share)))

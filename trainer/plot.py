@@ -19,7 +19,7 @@ INK, MUTED = "#1f4e79", "#9bb3c9"
 LINE = 110
 """Characters of a line of the legend."""
 SERIES = (INK, "#c8781e", "#1f9d80", "#8a3fd1", "#8c6d31", "#4a4a4a", "#b5838d", "#6b8e23")
-"""The colours of several runs, in turn."""
+"""The colours of several runs, used in turn."""
 
 
 def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path) -> None:
@@ -35,13 +35,13 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
 
 
 def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
-    """Fitness over evaluations: incumbent, best, and median and range of a generation.
+    """Return a figure of fitness over evaluations: incumbent, best, and generations' range.
 
-    The incumbent's estimate falls where further samples show that it was flattered. The best
-    is the most that it ever was, less one standard error, and never falls.
+    The incumbent's estimate falls if further samples are lower. The best is the highest estimate
+    until then, less one standard error, and never falls.
 
     Args:
-        history: one record a generation, at least one.
+        history: one record per generation, at least one.
         reference: what fitness is relative to, for the label.
     """
     figure, axes = _empty_figure(reference)
@@ -73,7 +73,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
 
 
 def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
-    """The best over evaluations, a line a run.
+    """Return a figure of the best over evaluations, with a line per run.
 
     Args:
         histories: by the run's name, at least one record each.
@@ -94,7 +94,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
 
 
 def _add_legend(figure: Figure, axes: Axes) -> None:
-    """Below the axes, where no curve can be."""
+    """Add a legend below the axes, where it hides no curve."""
     handles, labels = axes.get_legend_handles_labels()
     columns = max(1, min(len(labels), LINE // (6 + max(map(len, labels), default=0))))
     figure.legend(
@@ -103,7 +103,7 @@ def _add_legend(figure: Figure, axes: Axes) -> None:
 
 
 def _empty_figure(reference: str) -> tuple[Figure, Axes]:
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""The picture of a policy table: a row an access, a column an action, colours for what acts."""
+"""The picture of a policy table: a row per access, a column per action, colours for actions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ MARKS = {
     "public": ("publishes", "#c8781e"),
     "early": ("validates early", "#8fb890"),
 }
-"""What a cell does (`trainer.report.table.CellView.mark`), in words, with its colour."""
+"""The actions of cells (`trainer.report.table.CellView.mark`) in words, with their colours."""
 NOTHING, MOOT, CHANGED = "#f4f4f4", "#8a8a8a", "#b3261e"
 ACTIONS = ("read", "write", "validate")
 _LEFT = 2.2
-"""Room for the names of accesses, in widths of a column."""
+"""Width of the column with the names of accesses, in widths of the other columns."""
 
 
 def policy_figure(document: PolicyDocument, before: PolicyDocument | None = None) -> Figure:
-    """Draw the CC table. What a cell holds is written in it, in grey where it can have no effect.
+    """Draw the CC table. Each cell has its value, in grey if it can have no effect.
 
     Args:
         document: the policy.
-        before: another one for the same workload; cells that hold something else in it have a
-            red frame.
+        before: another policy for the same workload; cells that differ have a red frame.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -93,7 +92,7 @@ def _draw_cell(axes: Axes, cell: CellView, column: int, line: int) -> None:
         va="center",
         color=colour,
         fontstyle="italic" if cell.moot else "normal",
-        parse_math=False,  # names come from files: $ is no formula
+        parse_math=False,  # names come from files, where $ is no formula
     )
 
 
@@ -102,6 +101,6 @@ def _draw_legend(axes: Axes, line: float, before: PolicyDocument | None) -> None
 
     handles = [Patch(color=colour, label=words) for words, colour in MARKS.values()]
     if before is not None:
-        words = f"otherwise in {policy_words(before.name)}"
+        words = f"different in {policy_words(before.name)}"
         handles.append(Patch(facecolor="none", edgecolor=CHANGED, label=words))
     axes.legend(handles=handles, loc="lower left", ncols=3, frameon=False, fontsize=8)

@@ -1,8 +1,8 @@
 """Policies in MLflow's model registry: versions of a registered model, named by alias or number.
 
-`registry:NAME@ALIAS` and `registry:NAME/VERSION` name one wherever a policy is named. A version's
-tags say what it is: digests of the policy and of the workload's signature, workload, machine and
-scores. `heddle train` and `heddle nightly` register what they learn; neither depends on it.
+All commands that take a policy accept `registry:NAME@ALIAS` and `registry:NAME/VERSION`. A
+version's tags are digests of the policy and of the workload's signature, workload, machine and
+scores. `heddle train` and `heddle nightly` register learned policies; neither depends on it.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ CHAMPION = "champion"
 """The alias of the version to use."""
 
 CANDIDATE = "candidate"
-"""The alias of the version that was registered last."""
+"""The alias of the version registered last."""
 
 DIGEST = "heddle.digest"
-"""A version's tag: the digest of its file (`policies.digest`), which has a date and scores."""
+"""A version's tag: the digest of its file (`policies.digest`), including date and scores."""
 
 POLICY = "heddle.policy"
-"""A version's tag: the digest of what its policy does (`policies.policy_digest`)."""
+"""A version's tag: the digest of its policy's behaviour (`policies.policy_digest`)."""
 
 RUN = "heddle.run"
 """A version's tag: the run that learned its policy."""
 
 SIGNATURE = "heddle.signature"
-"""A version's tag: the digest of the workload's signature; a policy fits workloads of this one."""
+"""A version's tag: the digest of the signature of the workloads that the policy fits."""
 
 _NOT_IN_KEYS = re.compile(r"[^\w.\-]")
 _LISTED = 10
 
 
 class RegistryError(PolicyFileError):
-    """A policy that the registry can't give; the message says which part is wrong, and the cure."""
+    """A policy that the registry can't provide; the message names the reason and the cure."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A version of a registered model, as it is typed behind `registry:`.
+    """A version of a registered model: the text after `registry:`.
 
     Attributes:
         model: the registered model's name.
@@ -87,8 +87,8 @@ class Reference:
             return cls(model, version=version)
         name = text.strip("@/") or "NAME"
         raise RegistryError(
-            f"{SCHEME}:{text}: names no version; write {SCHEME}:{name}@{CHAMPION}, or the number "
-            f"of a version, {SCHEME}:{name}/1"
+            f"{SCHEME}:{text}: names no version; write {SCHEME}:{name}@{CHAMPION}, or a version's "
+            f"number, such as {SCHEME}:{name}/1"
         )
 
     def __str__(self) -> str:
@@ -98,12 +98,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Registered:
-    """A version that was registered.
+    """A registered version.
 
     Attributes:
         model: the registered model's name.
         version: its number.
-        aliases: those that point to it now.
+        aliases: its present aliases.
     """
 
     model: str
@@ -112,7 +112,7 @@ class Registered:
 
 
 def tags_of(document: PolicyDocument) -> dict[str, str]:
-    """What a version's tags say of its policy, out of its provenance."""
+    """Return the tags of a version, from its policy's provenance."""
     known = document.provenance
     tags = {
         DIGEST: digest(document),
@@ -143,13 +143,13 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
 
 
 def signature_digest(signature: Signature) -> str:
-    """Names a signature's content."""
+    """Return the digest of a signature."""
     text = json.dumps(signature.to_dict(), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def refuse_bad_model(model: str | None) -> None:
-    """Find a name that could not be referred to before hours of training.
+    """Refuse a name of a model that references can't contain, before hours of training.
 
     Raises:
         ValueError: it is one.
@@ -158,8 +158,8 @@ def refuse_bad_model(model: str | None) -> None:
         not re.fullmatch(r"[\w.\- ]{1,100}", model) or set(model) <= {".", " "}
     ):
         raise ValueError(
-            f"registered_model={model[:100]}: must be of letters, digits, spaces, _ - and ., at "
-            "most 100 of them, such as tpcc-1"
+            f"registered_model={model[:100]}: must have at most 100 letters, digits, spaces, _ - "
+            "and ., such as tpcc-1"
         )
 
 
@@ -176,7 +176,7 @@ class PolicyRegistry:
         self._model = model
 
     def create(self) -> None:
-        """Make the registered model, if it is not there."""
+        """Create the registered model, if it is missing."""
         from mlflow.exceptions import MlflowException
 
         try:
@@ -187,21 +187,21 @@ class PolicyRegistry:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """The model's aliases, and the versions they point to."""
+        """Return the model's aliases with the versions that they point to."""
         found = self._client.get_registered_model(self._model).aliases
         return {str(alias): str(version) for alias, version in dict(found).items()}
 
     def version_of(self, policy_digest: str) -> str | None:
-        """The version that holds this very policy; None if none does."""
+        """Return the version of the policy file with this digest; None if there is none."""
         for found in self._versions():
             if found.tags.get(DIGEST) == policy_digest:
                 return str(found.version)
         return None
 
     def version_like(self, tags: Mapping[str, str]) -> str | None:
-        """The version whose file is that of these tags, or else whose run learned the same policy.
+        """Return the version of the same file, or else of the same policy from the same run.
 
-        A resumed run writes its file anew, with another date and other scores.
+        A resumed run writes its file again, with another date and other scores.
         """
         versions = self._versions()
         for same in ((DIGEST,), (RUN, POLICY)):
@@ -211,7 +211,7 @@ class PolicyRegistry:
         return None
 
     def is_only(self, version: str) -> bool:
-        """Whether the model has no other version."""
+        """Return whether the model has no other version."""
         return [str(found.version) for found in self._versions()] == [version]
 
     def _versions(self) -> list[Any]:
@@ -220,7 +220,7 @@ class PolicyRegistry:
     def register(
         self, source: str, tags: Mapping[str, str], words: str, run_id: str | None = None
     ) -> str:
-        """Make a version.
+        """Create a version.
 
         Args:
             source: URI of the policy's file.
@@ -229,7 +229,7 @@ class PolicyRegistry:
             run_id: the MLflow run that made it.
 
         Returns:
-            Its number.
+            The number of the version.
         """
         made = self._client.create_model_version(
             self._model,
@@ -250,10 +250,10 @@ class PolicyRegistry:
 def register_candidate(
     client: Any, model: str, document: PolicyDocument, run_id: str
 ) -> Registered:
-    """Register what a training learned: the candidate, and the champion if it is the first.
+    """Register a learned policy as the candidate, and as the champion if it is the first version.
 
-    The file is kept with the MLflow run, under a name of its own, so that it stays as it is when
-    the run is resumed. What one run learned is not registered twice.
+    The file is kept with the MLflow run under its digest, so that a resumed run does not change it.
+    The same policy of one run is not registered twice.
 
     Raises:
         Exception: any, as MLflow and its libraries raise them.
@@ -275,17 +275,17 @@ def register_candidate(
 
 
 def default_store(uri: str | None = None) -> MlflowStore:
-    """The store that is read where none is named: MLflow's variables, or the file in `runs`."""
+    """Return the store at a URI, or else that of MLflow's variables or the file in `runs`."""
     known = ("MLFLOW_REGISTRY_URI", "MLFLOW_TRACKING_URI")
     named = uri or next((os.environ[name] for name in known if os.environ.get(name)), None)
     return MlflowStore(named, Path("runs"))
 
 
 class RegistryReader:
-    """Reads policies out of a store's registry; of each reference what it first found.
+    """Reads policies from a store's registry; each reference is read once.
 
     Args:
-        store: whose registry; it is not made where there is none.
+        store: the store, which is not created if it is missing.
     """
 
     def __init__(self, store: MlflowStore) -> None:
@@ -305,11 +305,11 @@ class RegistryReader:
 
     @functools.cache  # noqa: B019  (lives as long as the command)
     def text(self, typed: str) -> str:
-        """The policy file's text of a version; what a `policies.sources.Reader` is.
+        """Return the text of a version's policy file (a `policies.sources.Reader`).
 
         Raises:
-            RegistryError: there is no such store, model, alias or version, or its file is not what
-                was registered.
+            RegistryError: there is no such store, model, alias or version, or its file has changed
+                since it was registered.
         """
         reference = Reference.parse(typed)
         found = self._version(reference)
@@ -317,13 +317,13 @@ class RegistryReader:
         wanted = found.tags.get(DIGEST)
         if wanted is not None and digest(from_json(text, str(reference), check=False)) != wanted:
             raise RegistryError(
-                f"{reference}: {found.source} is no longer the policy that was registered as "
-                f"version {found.version}; name another version"
+                f"{reference}: {found.source} has changed since it was registered as version "
+                f"{found.version}; name another version"
             )
         return text
 
     def by_version(self, typed: str) -> str:
-        """The same, named by the number of its version: an alias may point elsewhere tomorrow.
+        """Return a reference by the number of the version, which never changes, unlike an alias.
 
         Args:
             typed: `NAME@ALIAS` or `NAME/VERSION`.
@@ -338,7 +338,7 @@ class RegistryReader:
         """Make a version the champion.
 
         Returns:
-            The version that was champion before, and the one that is.
+            The previous champion's version, and the present one's.
 
         Raises:
             RegistryError: there is no such version, or the alias can't be set.
@@ -369,9 +369,9 @@ class RegistryReader:
             raise self._not_there(reference, error) from error
 
     def _not_there(self, reference: Reference, error: Exception) -> RegistryError:
-        """Which of the model and the version is not there, and what is."""
+        """Return the error of a missing model or version, with those that exist."""
         try:
-            models = [one.name for one in self._client.search_registered_models()]
+            models = [model.name for model in self._client.search_registered_models()]
             if reference.model not in models:
                 there = ", ".join(models[:_LISTED]) or "none"
                 return RegistryError(
@@ -379,14 +379,14 @@ class RegistryReader:
                     f"there are: {there}"
                 )
             found = self._client.search_model_versions(f"name = '{reference.model}'")
-            versions = sorted((int(one.version) for one in found), reverse=True)
+            versions = sorted((int(item.version) for item in found), reverse=True)
             if reference.version is not None and int(reference.version) not in versions:
                 there = ", ".join(map(str, versions[:_LISTED])) or "none"
                 return RegistryError(
                     f"{reference}: {reference.model} has no version {reference.version}; there "
                     f"are: {there}"
                 )
-        except Exception as another:  # the first error says it as well
+        except Exception as another:
             return RegistryError(f"{reference}: {reason_of(another)}")
         return RegistryError(f"{reference}: {reason_of(error)}")
 
@@ -409,17 +409,17 @@ class RegistryReader:
 
 
 def read_from(store: MlflowStore) -> RegistryReader:
-    """Let `registry:` name policies of this store from now on, and no longer of another."""
+    """Make `registry:` refer to policies of this store from now on."""
     reader = RegistryReader(store)
     add_source(SCHEME, reader.text)
     return reader
 
 
 def refuse_missing(store: MlflowStore) -> None:
-    """MLflow would make its tables in an SQLite file that has none of them, or is not there.
+    """Refuse an SQLite file without MLflow's tables, in which MLflow would create them.
 
     Raises:
-        RegistryError: the store is such a file.
+        RegistryError: the store is such a file, or the file is missing.
     """
     path = sqlite_file(store.uri)
     if path is None:
@@ -427,19 +427,19 @@ def refuse_missing(store: MlflowStore) -> None:
     if not path.is_file():
         wrong = f"there is no MLflow store {path}"
     elif not _is_of_mlflow(path):
-        wrong = f"{path} is no MLflow store"
+        wrong = f"{path} is not an MLflow store"
     else:
         return
     raise RegistryError(
-        f"{wrong}; heddle train registered_model=NAME makes one, and "
-        "mlflow.uri=, --uri or MLFLOW_TRACKING_URI names another, as the command has it"
+        f"{wrong}; create one with heddle train registered_model=NAME, or set another with "
+        "mlflow.uri=, --uri or MLFLOW_TRACKING_URI"
     )
 
 
 def _is_of_mlflow(path: Path) -> bool:
-    """Whether the file is an SQLite database in which MLflow has made its tables.
+    """Return whether the file is an SQLite database with MLflow's tables.
 
-    One that is locked or can't be read may be: MLflow will say what is wrong with it.
+    A locked or unreadable file counts as one: MLflow reports the error.
     """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:

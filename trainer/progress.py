@@ -1,4 +1,4 @@
-"""What a person sees while a run is going: a bar in a terminal, plain lines elsewhere."""
+"""Progress of a run: a bar in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from rich.progress import (
 )
 
 QUIET_SECONDS = 5.0
-"""Plain lines come no more often than this."""
+"""Least time between two plain lines."""
 
 
 class Display(Protocol):
-    """Shows one phase after the other."""
+    """Shows the progress of successive phases."""
 
     console: Console
 
     def begin(self, phase: str, total: float | None, done: float = 0.0) -> None:
-        """A new phase starts, of which `done` is done already.
+        """Start a phase, of which `done` is done already.
 
-        Both are in the unit of `update`; `total` is None if there is no known end.
+        Both are in the unit of `update`; `total` is None if the end is unknown.
         """
 
     def update(self, done: float, words: str = "") -> None:
-        """So much of the phase is done; `words` say what matters now."""
+        """Show how much of the phase is done, with a short text."""
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
 
     def __enter__(self) -> Display:
         """Start showing."""
@@ -51,7 +51,7 @@ class Display(Protocol):
 
 
 class BarDisplay:
-    """A bar with what matters and the time left. See `Display`."""
+    """A bar with a short text and the time left. See `Display`."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -65,7 +65,7 @@ class BarDisplay:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            # Drawing takes processor time from what is being measured.
+            # Drawing takes processor time from the measurement.
             refresh_per_second=2,
         )
         self._task: TaskID | None = None
@@ -102,7 +102,7 @@ class BarDisplay:
 
 
 class LineDisplay:
-    """A line now and then. See `Display`."""
+    """A line every few seconds. See `Display`."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -149,5 +149,5 @@ class LineDisplay:
 
 
 def make_display(console: Console) -> Display:
-    """A bar if someone watches, else lines."""
+    """Return a bar for a terminal, else lines."""
     return BarDisplay(console) if console.is_terminal else LineDisplay(console)

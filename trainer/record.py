@@ -1,4 +1,4 @@
-"""The record of a run in MLflow. Training never depends on it."""
+"""The record of a run in MLflow, on which training never depends."""
 
 from __future__ import annotations
 
@@ -19,27 +19,24 @@ from trainer.record_label import RunLabel
 from trainer.verdict import Verdict
 
 BATCH_MAX = 100
-"""MLflow takes so many settings at a time."""
+"""The most settings that MLflow takes at a time."""
 
 
 PARENT = "mlflow.parentRunId"
-"""The tag by which MLflow knows what a run is below."""
+"""The tag with a run's parent run."""
 
 KIND, OF_MODELS = "mlflow.experimentKind", "custom_model_development"
-"""The tag by which an experiment opens with its runs, and not with traces."""
+"""The tag that makes MLflow open an experiment with its runs instead of traces."""
 
 VIEW = "workflowType=machine_learning"
 """The part of an address that opens the view with the runs."""
 
 DESCRIPTION, DESCRIPTION_MAX = "mlflow.note.content", 8000
+NAME_MAX = 240
+"""Characters of a figure's name: MLflow takes 250, and a number may follow."""
+
 TAG_MAX = 5000
 """Characters of a tag that any version of MLflow keeps."""
-
-NAME_MAX = 240
-"""So much of a figure's name is kept: MLflow takes 250, and a number may follow."""
-
-TAG_MAX = 5000
-"""Characters of a tag that MLflow keeps."""
 
 _NOT_IN_NAMES = re.compile(r"[^\w.\-/ :]")
 
@@ -47,17 +44,16 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\-/ :]")
 class Record:
     """One MLflow run. If MLflow fails, one message says so.
 
-    Without a beginning there is no record. Later on, what MLflow refuses is left out alone; where
-    it does not answer, so are the generations to come. How the run ended is recorded if that can
-    be.
+    If the run can't be started, there is no record. Later, only values that MLflow refuses are left
+    out. If MLflow does not answer, further generations are left out. The end of the run is recorded
+    if possible.
 
     Args:
         config: where to record.
         runs_dir: holds the default store.
-        say: shows a message to the person.
-        parent: the MLflow run that this one is shown below, or None.
-        label: how the run is called, by what it is found, and what is not recorded of it; None =
-            by the name under which it is started, and everything is.
+        say: shows a message to the user.
+        parent: the parent MLflow run, or None.
+        label: name, tags and hidden settings; None = the name at `start`, and nothing is hidden.
     """
 
     def __init__(
@@ -81,7 +77,7 @@ class Record:
 
     @property
     def uri(self) -> str:
-        """Of the store."""
+        """Return the URI of the store."""
         return self._store.uri
 
     def start(self, name: str, params: Mapping[str, Any], run_id: str | None) -> None:
@@ -90,8 +86,8 @@ class Record:
         Args:
             name: the run's name, if it has no label.
             params: settings, nested mappings allowed.
-            run_id: an earlier MLflow run to continue, or None. Where the store has it no more,
-                a message says so, and a new one is started.
+            run_id: an earlier MLflow run to continue, or None. If the store no longer has it, a
+                message says so, and a new one is started.
         """
         if not self._config.enabled:
             return
@@ -110,8 +106,8 @@ class Record:
                         self._client.set_tag(run_id, key, value[:TAG_MAX])
                     return
                 self._say(
-                    f"MLflow at {self.uri} has no run {run_id} any more, or is another store than "
-                    "before; a new record is begun there"
+                    f"MLflow at {self.uri} has no run {run_id}: it was deleted, or this is another "
+                    "store than before; a new record is started"
                 )
             parent = self._parent if self._parent and self._has(self._parent) else None
             tags = {key: value[:TAG_MAX] for key, value in label.tags.items()}
@@ -123,7 +119,7 @@ class Record:
                 self._settings(params)
 
     def _has(self, run_id: str) -> bool:
-        """Whether the store has a run, and nobody deleted it."""
+        """Return whether the store has a run that is not deleted."""
         from mlflow.exceptions import MlflowException
 
         try:
@@ -134,20 +130,20 @@ class Record:
             return False
 
     def _settings(self, params: Mapping[str, Any]) -> None:
-        """Log settings many at a time: a server that is slow takes its time only once or twice."""
+        """Log settings in batches, since each request to a slow server takes long."""
         from mlflow.entities import Param
 
         hidden = self._label.hidden if self._label is not None else ()
         found = [
             Param(key, value)
             for key, value in _flatten(params)
-            if not any(key == one or key.startswith(f"{one}.") for one in hidden)
+            if not any(key == group or key.startswith(f"{group}.") for group in hidden)
         ]
         for begin in range(0, len(found), BATCH_MAX):
             self._client.log_batch(self.run_id, params=found[begin : begin + BATCH_MAX])
 
     def generation(self, record: GenerationRecord) -> None:
-        """Log one generation's metrics at the step of the evaluations spent."""
+        """Log one generation's metrics; the step is the number of evaluations."""
         if self.run_id is None or self._away:
             return
         with self._tolerant("record a generation"):
@@ -182,23 +178,23 @@ class Record:
                 return
 
     def describe(self, text: str) -> None:
-        """Set the Markdown that the record's page begins with."""
+        """Set the Markdown at the top of the record's page."""
         if self.run_id is not None:
             with self._tolerant("record the description"):
                 self._client.set_tag(self.run_id, DESCRIPTION, text[:DESCRIPTION_MAX])
 
     def verdict(self, name: str, verdict: Verdict) -> None:
-        """Tag the run with what a comparison shows, by a name; its figures are metrics."""
+        """Tag the run with a comparison's verdict, and log its figures as metrics."""
         if self.run_id is None:
             return
         with self._tolerant(f"record {name}"):
             self._client.set_tag(self.run_id, f"heddle.{name}", verdict.kind.value)
             self._client.set_tag(self.run_id, f"heddle.{name}.words", verdict.line[:TAG_MAX])
         figures = {"ratio": verdict.ratio, "low": verdict.low, "high": verdict.high}
-        self.scores({f"{name}/{what}": one for what, one in figures.items() if one is not None})
+        self.scores({f"{name}/{key}": value for key, value in figures.items() if value is not None})
 
     def artifacts(self, root: Path, *paths: Path) -> None:
-        """Keep files below a folder with the record, under the same names."""
+        """Add files below a folder to the record, under the same names."""
         for path in paths:
             if self.run_id is not None and path.exists():
                 below = path.parent.relative_to(root).as_posix()
@@ -210,10 +206,7 @@ class Record:
                     return
 
     def attach(self, run_id: str, *paths: Path) -> None:
-        """Keep files with a run that others make, and leave it otherwise as it is.
-
-        It may be running: neither its status nor when it ended is changed.
-        """
+        """Add files to another run, whose status and times do not change."""
         if not self._config.enabled:
             return
         try:
@@ -222,12 +215,12 @@ class Record:
                 client.log_artifact(run_id, str(path))
         except Exception as error:
             self._say(
-                f"MLflow at {self.uri} could not keep what was written "
-                f"({reason_of(error)}). The files are where they were written all the same."
+                f"MLflow at {self.uri} could not keep the files ({reason_of(error)}). The files "
+                "themselves are written."
             )
 
     def register(self, document: PolicyDocument, model: str) -> Registered | None:
-        """Make a policy a version of a registered model; None, and a message, where that fails."""
+        """Register a policy as a version of a model; show a message and return None on failure."""
         if self.run_id is None:
             self._say(f"{model} gets no version: there is no record in MLflow")
             return None
@@ -236,7 +229,7 @@ class Record:
         except Exception as error:
             self._say(
                 f"MLflow at {self.uri} could not register the policy as a version of {model} "
-                f"({reason_of(error)}). The policy is saved all the same."
+                f"({reason_of(error)}). The policy is saved."
             )
             return None
 
@@ -248,10 +241,10 @@ class Record:
 
     @property
     def how_to_open(self) -> str | None:
-        """What to type, and where to look then; None if there is no record."""
+        """Return the command and the address that show the record; None if there is none."""
         if self.run_id is None:
             return None
-        # Without the query MLflow opens the view of traces, in which there are no runs.
+        # Without the query MLflow opens the view of traces, which has no runs.
         page = f"#/experiments/{self._experiment_id}/runs/{self.run_id}?{VIEW}"
         if sqlite_file(self.uri) is None:
             return f"{self.uri.rstrip('/')}/{page}" if "://" in self.uri else self.uri
@@ -267,7 +260,7 @@ class Record:
         try:
             return str(self._client.create_experiment(self._config.experiment, place))
         except MlflowException:
-            # Another run made it in between.
+            # Another run has created it meanwhile.
             experiment = self._client.get_experiment_by_name(self._config.experiment)
             if experiment is None:
                 raise
@@ -278,13 +271,13 @@ class Record:
         try:
             yield
         except Exception as error:
-            # What MLflow refuses says nothing of whether it takes the rest.
+            # A refused value does not mean that MLflow refuses others.
             refused = getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE"
             if not self._away:
                 self._say(
                     f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training "
                     f"continues {self._how_recorded(refused)}; the policy and the checkpoints are "
-                    "saved all the same."
+                    "saved."
                 )
             self._away = self._away or not refused
         else:
@@ -293,13 +286,13 @@ class Record:
     def _how_recorded(self, refused: bool) -> str:
         if self.run_id is None:
             return "without a record"
-        return "and the rest is recorded" if refused else "and is recorded as far as that can be"
+        return "and the rest is recorded" if refused else "and is recorded as far as possible"
 
 
 def _metric_names(names: Iterable[str]) -> list[str]:
-    """Figures' names as MLflow takes them, each another: a baseline may be a path, or have a `+`.
+    """Return distinct names of figures that MLflow accepts: a baseline may be a path or have a `+`.
 
-    MLflow refuses most signs, and what a path need not have: a `/` in front, `.` and `..`.
+    MLflow refuses most special characters, a leading `/`, and the parts `.` and `..`.
     """
     found: list[str] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""How a run is called in MLflow, and what its record says of it besides settings and curves."""
+"""A run's name, tags and description in MLflow."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from trainer.run_version import heddle_version
 from trainer.scenario import Scenario
 
 NAME_MAX = 200
-"""MLflow keeps a longer name of a run, and shows none of the rest."""
+"""Characters of a run's name that MLflow shows."""
 
 THROUGHPUT = "commits_per_second"
-"""What a policy's throughput is called in MLflow, whose pages show names in alphabetical order and
-the first section open: before evaluations and fitness."""
+"""The metric of a policy's throughput. MLflow sorts sections by name and opens the first, so this
+name comes before evaluations and fitness."""
 
 ELSEWHERE = (
     *("mlflow", "report", "evaluation.backend", "evaluation.address", "runs_dir", "resume"),
     *("sweep", "registered_model", "forecast"),
 )
-"""Settings of where a run is measured and recorded: they tell no two runs apart."""
+"""Settings of measurement and recording, which do not distinguish runs."""
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(\d\d)")
 
 
 @dataclass(frozen=True)
 class RunLabel:
-    """What a record begins with.
+    """Name, tags and hidden settings of a record.
 
     Attributes:
-        name: the run's name; what tells it from others comes first, since tables cut it off.
-        tags: by which runs are found.
-        hidden: settings, or groups of them, that are not recorded: they change no result, and the
-            pages that compare runs would show them where they differ.
+        name: the run's name; its distinguishing part is first, since tables cut names off.
+        tags: for searching runs.
+        hidden: settings or groups that are not recorded, since they do not affect results, but
+            would be shown as differences between runs.
     """
 
     name: str
@@ -54,13 +54,13 @@ def label_of(
     swept: Mapping[str, str] | None = None,
     sweep: str | None = None,
 ) -> RunLabel:
-    """The label of a run.
+    """Return the label of a run.
 
     Args:
-        scenarios: what is trained for.
-        typed: settings, as they were typed.
+        scenarios: the scenarios of the training.
+        typed: the overrides.
         folder: of the run.
-        swept: of a run of a sweep, its values of the settings that are swept.
+        swept: in a sweep, the run's values of the swept settings.
         sweep: the sweep's name.
     """
     config = scenarios[0].config
@@ -85,11 +85,11 @@ def label_of(
 def throughputs(
     closings: Sequence[tuple[str, Comparison | None, Comparison | None]],
 ) -> dict[str, float]:
-    """The throughput of every policy that was compared, by the names of metrics.
+    """Return the throughput of every compared policy, by the names of metrics.
 
     Args:
-        closings: for each scenario its name, empty for the only one; the comparison, and the one on
-            real cores after virtual ones.
+        closings: for each scenario its name (empty for the only one), the comparison, and the
+            validation on real cores.
     """
     found = {}
     for scenario, comparison, validation in closings:
@@ -101,14 +101,14 @@ def throughputs(
 
 
 def description(scenarios: Sequence[ScenarioFolder], policy: Path) -> str:
-    """What a record's page shows above everything: the tables of the run, in Markdown.
+    """Return the text at the top of a record's page: the tables of the run, in Markdown.
 
     Args:
         scenarios: the folder of each scenario.
         policy: the learned policy.
     """
     tables = [path for own in scenarios for path in (own.comparison_text, own.validation_text)]
-    # A name in a table may hold the signs of a fence; a longer fence holds those.
+    # A longer fence than usual, since a name in a table may contain a fence.
     parts = [
         f"````\n{path.read_text(encoding='utf-8').rstrip()}\n````"
         for path in tables
@@ -126,7 +126,7 @@ def _name(
 ) -> str:
     config = scenarios[0].config
     parts = [f"{_short(key)}={value}" for key, value in (swept or {}).items()]
-    others = [text for text in typed if _tells_apart(text, swept or {})]
+    others = [text for text in typed if _distinguishes(text, swept or {})]
     workload = str(config.workload.get("name", "workload"))
     parts += [workload, *(_short_setting(text) for text in others)]
     keys = {text.partition("=")[0] for text in (*typed, *(swept or {}))}
@@ -139,9 +139,9 @@ def _name(
     return words[: NAME_MAX - len(ending)] + ending
 
 
-def _tells_apart(text: str, swept: Mapping[str, str]) -> bool:
+def _distinguishes(text: str, swept: Mapping[str, str]) -> bool:
     key = text.partition("=")[0].lstrip("+")
-    elsewhere = any(key == one or key.startswith(f"{one}.") for one in ELSEWHERE)
+    elsewhere = any(key == group or key.startswith(f"{group}.") for group in ELSEWHERE)
     return not elsewhere and key not in swept and key != "workload"  # whose name comes first
 
 
@@ -151,13 +151,13 @@ def _short_setting(text: str) -> str:
 
 
 def _short(key: str) -> str:
-    """A setting's own name, where its group says no more than the workload's or the machine's."""
+    """Return a setting's name, without its group if that is the workload's or the machine's."""
     group, dot, rest = key.lstrip("+").partition(".")
     return rest if dot and group in ("workload", "machine") else key.lstrip("+")
 
 
 def _when(folder: RunFolder) -> str:
-    """The moment that the folder is named after; of a run of a sweep, when it was made."""
+    """Return the time in the folder's name; for a run of a sweep, that of its creation."""
     found = _STAMP.match(folder.name)
     if found is not None:
         return f"{found[1]} {found[2]}:{found[3]}:{found[4]}"
@@ -173,6 +173,6 @@ def _workload(scenario: Scenario) -> str:
 
 def _machine(scenario: Scenario) -> str:
     machine = scenario.config.machine
-    # As the engine counts them where nothing else is said.
+    # The engine's default number of cores.
     cores = machine.cores or len(os.sched_getaffinity(0))
     return machine_words(Machine(machine.kind, cores))

@@ -1,4 +1,4 @@
-"""Settings that were renamed, and their names in files of earlier versions."""
+"""Renamed settings, and their names in files of earlier versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
 
 
 def with_present_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return saved settings, nested by group, with the present names of those that were renamed."""
+    """Return saved settings, nested by group, under their present names."""
     found = dict(settings)
     for old, present in RENAMED.items():
         group, _, key = old.partition(".")
@@ -28,7 +28,7 @@ def with_present_names(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def present_overrides(overrides: Sequence[str]) -> list[str]:
-    """Return saved overrides (`key=value`) with the present names of their settings."""
+    """Return saved overrides (`key=value`) with present names of settings."""
     return [_present_override(text) for text in overrides]
 
 

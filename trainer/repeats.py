@@ -1,7 +1,7 @@
-"""Repeats that can't differ from one another are not made, or made to differ.
+"""Repeats of deterministic runs: they are left out, or made with different seeds.
 
-A replay draws nothing, and on virtual cores it begins at the beginning every time: run again, it is
-the same run, to the bit. Training and evaluating compare on machines of several seeds (`reseeded`).
+A replay draws nothing, so on virtual cores each repeat of it is identical, to the bit. Training and
+evaluation therefore compare on machines with several seeds (`reseeded`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from trainer.config import (
 )
 
 VARIED = (TrainConfig, EvaluateConfig)
-"""The settings of commands that compare on machines of several seeds."""
+"""The settings of commands that compare on machines with several seeds."""
 
 CLOCK = "clock"
-"""The schedule under which nothing is drawn but by `machine.seed`."""
+"""The schedule whose only random numbers come from `machine.seed`."""
 
 
 def same_every_time(workload: Mapping[str, Any], machine: object) -> bool:
-    """Whether a run on one machine is the same every time, to the bit."""
+    """Return whether all runs on a machine are identical, to the bit."""
     if workload.get("name") not in TRACED or not isinstance(machine, VirtualConfig):
         return False
     return machine.schedule == CLOCK
@@ -40,12 +40,12 @@ def same_every_time(workload: Mapping[str, Any], machine: object) -> bool:
 def varied(
     run_round: RunRound, workload: Mapping[str, Any], machine: MachineConfig, seed: int, first: int
 ) -> RunRound:
-    """How a comparison measures: as it is, or where that is the same every time, reseeded.
+    """Return the measurement for a comparison: reseeded if all runs would be identical.
 
     Args:
         run_round: measures on the machine as it is set.
-        workload: its settings.
-        machine: the machine's.
+        workload: the settings of the workload.
+        machine: the settings of the machine.
         seed: of the population.
         first: seed of the first repeat.
     """
@@ -63,7 +63,7 @@ def varied(
 
 
 def leave_out_repeats(settings: object) -> None:
-    """Set the numbers of runs of the same to 1, in the settings of a command that makes them."""
+    """Set numbers of repeats to 1 in a command's settings if all runs would be identical."""
     workload, machine = getattr(settings, "workload", {}), getattr(settings, "machine", None)
     if not same_every_time(workload, machine):
         return

@@ -1,4 +1,4 @@
-"""One training run: sweep, search, choose, compare, and keep everything on the way."""
+"""One training run: sweep, search, choice and comparison, with checkpoints."""
 
 from __future__ import annotations
 
@@ -75,34 +75,34 @@ from trainer.table_check import TableCheck
 from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 LEARNED = "learned"
-"""How tables call the policy that the run learned."""
+"""The name of the learned policy in tables."""
 
 BRIEFLY_S = 0.0001
-"""Long enough to see whether something runs at all."""
+"""Seconds of a run that only shows whether a policy can run."""
 
 REMEMBERED = 64
-"""So many of the best candidates keep their samples in a checkpoint, beside those of the search."""
+"""Best candidates whose samples a checkpoint keeps, in addition to those of the search."""
 
 UNSCHEDULED = ", unscheduled"
-"""What follows the name of `search.base` where its own schedule is left out."""
+"""The suffix of the name of `search.base` without its schedule."""
 
 DIGITS = 12
-"""So many of a digest tell two policies apart."""
+"""Digits of a digest in settings and messages."""
 
 SEED_STRIDE = 1_000_003
-"""Distance between the inputs of two seeds: no run is long enough to reach the next one's."""
+"""Distance between the inputs of two seeds; no run is long enough to reach the next seed's."""
 
 
 @dataclass(frozen=True)
 class Closing:
-    """How the champion compares in one scenario.
+    """The closing comparison of the champion in one scenario.
 
     Attributes:
-        scenario: where.
-        comparison: it and the baselines, measured side by side.
-        validation: the same on real cores, after a search on virtual ones; None if there was none.
-        verdict: what the comparison shows; None if nothing was to compare with.
-        validated: what the validation shows.
+        scenario: the scenario.
+        comparison: the champion and the baselines, measured side by side.
+        validation: the same on real cores, after a search on virtual ones; None if there is none.
+        verdict: on the comparison; None if there are no baselines.
+        validated: the verdict on the validation.
     """
 
     scenario: Scenario
@@ -114,15 +114,15 @@ class Closing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run ends with.
+    """The outcome of a run.
 
     Attributes:
-        champion: the policy that was chosen.
-        closings: how it compares, by scenario; those that Ctrl-C came before are left out.
-        scores: its throughput relative to each baseline, paired; what the objective makes of those
-            in several scenarios. Empty if Ctrl-C left a scenario out.
-        verdict: what the comparisons on the machine that was trained on show together; None if
-            there was nothing to compare with, or Ctrl-C left a scenario out.
+        champion: the chosen policy.
+        closings: the closing comparisons by scenario, up to the one that Ctrl-C ended.
+        scores: its throughput relative to each baseline, paired and combined over the scenarios by
+            the objective. Empty if Ctrl-C left a scenario out.
+        verdict: on the comparisons in all scenarios, on the machine of the training; None if there
+            are no baselines, or Ctrl-C left a scenario out.
     """
 
     champion: Candidate
@@ -132,40 +132,43 @@ class Outcome:
 
     @property
     def comparisons(self) -> list[tuple[Scenario, Comparison, Verdict | None]]:
-        """All that were made: on the machine that was trained on, then on real cores.
+        """Return all comparisons: on the machine of the training, then on real cores.
 
-        Scenarios that share the latter have it once.
+        A comparison that scenarios share is returned once.
         """
-        found = [(one.scenario, one.comparison, one.verdict) for one in self.closings]
-        for one in self.closings:
-            if one.validation is not None and all(one.validation is not c for _, c, _ in found):
-                found.append((one.scenario, one.validation, one.validated))
+        found = [
+            (closing.scenario, closing.comparison, closing.verdict) for closing in self.closings
+        ]
+        for closing in self.closings:
+            validation = closing.validation
+            if validation is not None and all(validation is not c for _, c, _ in found):
+                found.append((closing.scenario, validation, closing.validated))
         return found
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C cut one of them short."""
+        """Return whether Ctrl-C ended a comparison."""
         return any(comparison.interrupted for _, comparison, _ in self.comparisons)
 
     @property
     def violations(self) -> list[str]:
-        """Consistency violations found by any of them."""
+        """Return the consistency violations of all comparisons."""
         return [
-            f"{scenario.prefix}{one}"
+            f"{scenario.prefix}{violation}"
             for scenario, comparison, _ in self.comparisons
-            for one in comparison.violations
+            for violation in comparison.violations
         ]
 
 
 def check_settings(
     config: TrainConfig, signature: Signature, scenarios: Sequence[Scenario] = ()
 ) -> None:
-    """Find mistakes before minutes of measuring, not after.
+    """Check the settings before anything is measured.
 
     Args:
         config: all settings.
         signature: of the workload.
-        scenarios: what is trained for; none = what is set, alone.
+        scenarios: the scenarios of the training; none = only that of the settings.
 
     Raises:
         ValueError: a setting is wrong; the message names it.
@@ -176,13 +179,13 @@ def check_settings(
     if all(getattr(config.search, bound) is None for bound in bounds):
         raise ValueError(
             "search.generations, search.evaluations and search.seconds are null: the search would "
-            "never end"
+            "never end; set one of them"
         )
     most, cost = config.search.evaluations, max(1, len(scenarios))
     if most is not None and most < cost:
         raise ValueError(
-            f"search.evaluations={most}: must be at least {cost}: a candidate costs one in each "
-            "scenario of robust.scenarios"
+            f"search.evaluations={most}: must be at least {cost}, one for each scenario of "
+            "robust.scenarios"
         )
     if config.budget is not None:
         try:
@@ -194,15 +197,15 @@ def check_settings(
     check_race(config.evaluation)
     if config.evaluation.settled is not None and config.machine.kind == THREADS["kind"]:
         raise ValueError(
-            f"evaluation.settled={config.evaluation.settled}: lengthens rungs on virtual cores, "
-            "which make one run of each; on real ones leave it out, or name evaluation.rungs"
+            f"evaluation.settled={config.evaluation.settled}: lengthens rungs on virtual cores "
+            "only; on real cores leave it out, or set evaluation.rungs"
         )
     space = space_of(config.search, signature)
-    start_tables([one.config for one in scenarios] or [config], space.encoding)
+    start_tables([scenario.config for scenario in scenarios] or [config], space.encoding)
     refuse_bad_model(config.registered_model)
     if config.registered_model is not None and not config.mlflow.enabled:
         raise ValueError(
-            f"registered_model={config.registered_model}: is in MLflow's registry; leave out "
+            f"registered_model={config.registered_model}: needs MLflow; leave out "
             "mlflow.enabled=false"
         )
     build_search(config.search, space, [], config.seed)
@@ -211,16 +214,16 @@ def check_settings(
 
 
 def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) -> dict[str, str]:
-    """What samples, and what is made of them, depend on, by the names under which it is set.
+    """Return the settings on which samples and their use depend, by name.
 
     Args:
         config: all settings.
-        scenarios: what is trained for; none = what is set, alone.
+        scenarios: the scenarios of the training; none = only that of the settings.
     """
     settings = {
-        f"scenario {one.number}'s {name}" if len(scenarios) > 1 else name: value
-        for one in scenarios or single_scenario(config)
-        for name, value in one.settings.items()
+        f"scenario {scenario.number}'s {name}" if len(scenarios) > 1 else name: value
+        for scenario in scenarios or single_scenario(config)
+        for name, value in scenario.settings.items()
     }
     if len(scenarios) > 1:
         settings["robust.objective"] = config.robust.objective
@@ -230,8 +233,8 @@ def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) 
         named = (_classifier_named(name) for name in config.search.classifiers)
         settings["search.classifiers"] = ", ".join(named)
     if SCHEDULE in config.search.actions:
-        # What a vector means hangs on these.
-        cells = (f"{one.name} {one.choices} {one.default}" for one in (POLICY, *PARAMETERS))
+        # The meaning of a vector depends on these.
+        cells = (f"{cell.name} {cell.choices} {cell.default}" for cell in (POLICY, *PARAMETERS))
         settings["the schedule's cells"] = ", ".join(cells)
     slices = config.evaluation
     return settings | {
@@ -249,13 +252,13 @@ class Training:
     Args:
         config: all settings.
         signature: of the workload.
-        folder: where the run is kept.
+        folder: of the run.
         backend: measures.
-        display: shows.
-        record: logs.
-        library: candidates that the search starts from besides the seeds and `search.start`.
-        scenarios: what is trained for, in the order of the backend's; none = what is set, alone.
-        pacing: the settings of each phase; None = as they are set.
+        display: shows progress.
+        record: of the run in MLflow.
+        library: further candidates that the search starts from.
+        scenarios: in the order of the backend's; none = only that of the settings.
+        pacing: the settings of each phase; None = `config`.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -281,13 +284,14 @@ class Training:
         self._space = space_of(config.search, signature)
         self._encoding = self._space.encoding
         places = [scenario.config for scenario in self._scenarios]
-        self._library = [*library, *_base(self._space, config.search.base)]
-        self._known_good = {*SEEDS, *(one.origin for one in _base(self._space, config.search.base))}
+        bases = _base(self._space, config.search.base)
+        self._library = [*library, *bases]
+        self._known_good = {*SEEDS, *(base.origin for base in bases)}
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
         rounds = rounds_of(backend, len(self._scenarios))
-        self._rounds = [self._pacing.rounds.of(one) for one in rounds]
+        self._rounds = [self._pacing.rounds.of(run_round) for run_round in rounds]
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
@@ -298,30 +302,32 @@ class Training:
         self._check = TableCheck(self._scenarios, folder.refused, backend, display.say)
 
     def run(self) -> Outcome:
-        """Train to the end of the budget, choose the champion, compare it with the baselines.
+        """Search until the budget is spent, choose the champion, compare it with the baselines.
 
-        Every generation leaves a checkpoint and the best policy so far.
+        Every generation writes a checkpoint and the incumbent's policy.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C; the last generation's checkpoint is what remains.
-            MeasuringError: the reference could not run.
-            WritingError: a checkpoint or a policy can't be written; those before it remain.
+            KeyboardInterrupt: Ctrl-C; the last generation's checkpoint remains.
+            MeasuringError: the reference can't run.
+            WritingError: a checkpoint or a policy can't be written; the earlier ones remain.
         """
         champion, tuned = self.learn()
         self._begin(Phase.COMPARISON)
         closings = self._compare_in_each(champion, tuned)
-        self._keep_scores(champion, closings, "score", lambda one: one.comparison)
-        if not any(one.comparison.interrupted for one in closings):
+        self._keep_scores(champion, closings, "score", lambda closing: closing.comparison)
+        if not any(closing.comparison.interrupted for closing in closings):
             closings = self._validated(champion, closings)
-        if any(one.validation is not None for one in closings):
-            self._keep_scores(champion, closings, "score_on_threads", lambda one: one.validation)
-        found = [one.comparison for one in closings]
+        if any(closing.validation is not None for closing in closings):
+            self._keep_scores(
+                champion, closings, "score_on_threads", lambda closing: closing.validation
+            )
+        found = [closing.comparison for closing in closings]
         outcome = Outcome(champion, closings, self._scores(found), self._verdict(champion, found))
         self._keep_verdicts(outcome)
         return outcome
 
     def learn(self) -> tuple[Candidate, list[TunedBackoff]]:
-        """Train to the end of the budget and choose the champion: `run` without the comparison.
+        """Search until the budget is spent and choose the champion: `run` without the comparison.
 
         Returns:
             The champion, and the backoff of `silo_tuned` in each scenario.
@@ -334,10 +340,10 @@ class Training:
         self._record.start(
             self._folder.name, asdict(config) | {"host": this_host().as_dict()}, before
         )
-        # A server that is away today may have the earlier part of the record.
+        # A server that can't be reached now may have the earlier part of the record.
         state.mlflow_run_id = self._record.run_id or before
         if before not in (None, state.mlflow_run_id):
-            state.save(self._folder.path)  # there may be no generation left that would
+            state.save(self._folder.path)  # there may be no generation left to do so
         self._begin(Phase.SWEEP)
         tuning = self._config.tuning
         for scenario in self._scenarios[len(state.tuned_us) :]:
@@ -363,32 +369,32 @@ class Training:
         return champion, state.tuned
 
     def _begin(self, phase: Phase) -> None:
-        """Take the settings that the budget leaves time for."""
+        """Set the settings of a phase, shortened to the budget."""
         self._config = self._pacing.settings(phase, self._state.seconds)
 
     def _refuse_unschedulable(self) -> None:
-        """Schedules go by keys that a workload names beforehand; not every workload does.
+        """Refuse workloads without hints of keys, on which schedules depend.
 
         Raises:
-            MeasuringError: one does not.
+            MeasuringError: a workload has no hints.
         """
         scheduled = replace(static_silo(1.0), schedule={"policy": "smf"})
         for scenario, run_round in zip(self._scenarios, self._rounds, strict=True):
             for _, outcome in run_round([scheduled], BRIEFLY_S, warmup=0.0, seed=self._config.seed):
                 if isinstance(outcome, MeasuringError):
                     raise MeasuringError(
-                        f"{scenario.prefix}no schedule can be searched for: {outcome}; leave "
-                        "schedule out of search.actions"
+                        f"{scenario.prefix}can't search for a schedule: {outcome}; leave schedule "
+                        "out of search.actions"
                     )
 
     def _stretch(self, start: Sequence[Candidate]) -> int:
-        """How much longer rungs must be than the settings say, found once a run."""
+        """Return the factor on the settings' length of rungs, which is measured once a run."""
         config, state = self._config, self._state
         within = config.evaluation.settled
         if state.stretch is None and (state.history or within is None):
-            state.stretch = 1  # samples of one run are all of one length
+            state.stretch = 1  # all samples of a run have the same length
         if state.stretch is None:
-            subjects = [self._race.subject(one) for one in start]
+            subjects = [self._race.subject(candidate) for candidate in start]
             state.stretch = max(
                 find_rung_stretch(
                     run_round,
@@ -406,17 +412,17 @@ class Training:
 
     @property
     def history(self) -> list[GenerationRecord]:
-        """One record a generation so far."""
+        """Return one record per generation."""
         return self._state.history
 
     @property
     def reference_name(self) -> str:
-        """What fitness is relative to."""
+        """Return the name of the policy that fitness is relative to."""
         return TUNED
 
     @property
     def _progress(self) -> tuple[float, float | None]:
-        """How much of the budget is spent, and how much there is, in its own unit."""
+        """Return how much of the search's budget is spent, and the budget, in its unit."""
         search = self._config.search
         if search.seconds is not None:
             return self._state.seconds, search.seconds
@@ -440,7 +446,7 @@ class Training:
 
     @property
     def _candidates_left(self) -> float:
-        """How many there are evaluations for: a candidate costs one in each scenario."""
+        """Return the number of candidates left, which cost one evaluation in each scenario."""
         most = self._config.search.evaluations
         if most is None:
             return math.inf
@@ -457,7 +463,7 @@ class Training:
         waited = self._backend.waited_s
 
         def seconds() -> float:
-            # What no machine was there for is not the search's.
+            # Waiting for a machine does not count as searching.
             idle = self._backend.waited_s - waited
             return spent + time.monotonic() - started - idle
 
@@ -491,8 +497,8 @@ class Training:
             slices=state.slices,
             seconds=state.seconds,
             best=measured[best].fitness,
-            median=statistics.median(one.fitness for one in measured),
-            worst=min(one.fitness for one in measured),
+            median=statistics.median(sample.fitness for sample in measured),
+            worst=min(sample.fitness for sample in measured),
             origin=candidates[best].origin,
             scores=list(measured[best].scores),
             incumbent=known.fitness if known else None,
@@ -507,7 +513,7 @@ class Training:
         self._display.update(self._progress[0], self._words())
 
     def _best_allowed(self, candidates: Sequence[Candidate]) -> int:
-        """The position of the best of a generation, once those are refused that fail the check."""
+        """Return the position of a generation's best candidate that passes the check."""
         while True:
             measured = self._samples.measured(candidates)
             best = max(range(len(candidates)), key=lambda i: measured[i].cautious)
@@ -515,20 +521,20 @@ class Training:
                 return best
 
     def _incumbent(self) -> Candidate | None:
-        """The best of the whole search, likewise; None if nothing can run."""
+        """Return the search's best candidate that passes the check; None if nothing can run."""
         while found := self._samples.best(1):
             if self._passes(found[0]):
                 return found[0]
         return None
 
     def _passes(self, candidate: Candidate) -> bool:
-        """Whether a table passes the check, which is made once; one that does not has failed."""
+        """Return whether a table passes the check, which runs once per table; refuse it if not."""
         state, key = self._state, candidate.key
         if key in state.checked:
             return True
         reason = state.refused.get(key) or self._check.refusal_reason(self._race.subject(candidate))
         if reason is None:
-            # A run resumed with check.enabled=true checks the tables that were not checked.
+            # A run that resumes with check.enabled=true checks these tables.
             if self._config.check.enabled:
                 state.checked.append(key)
             return True
@@ -537,7 +543,7 @@ class Training:
         return False
 
     def _note_incumbent(self, incumbent: Candidate | None, generation: int) -> None:
-        """Note the incumbent, if it is another table than before."""
+        """Add the incumbent to the state, if it has changed."""
         if incumbent is None:
             return
         state, vector = self._state, list(incumbent.vector)
@@ -566,22 +572,26 @@ class Training:
         return f"incumbent {words}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
-        """The champion: the best of the search, the best start and the seeds, measured anew.
+        """Return the champion: the best of the finalists, the best start and the seeds.
 
-        The search's short runs mistake some tables, and none is worth shipping that a seed beats.
-        Of a search that found nothing the best seed is left.
+        All of them are measured again, because the search's short runs are noisy, and a seed may be
+        better than all tables of the search.
         """
         plan = self._config.champion
         known = {candidate.vector: candidate for candidate in start}
         finalists = self._samples.best(plan.finalists)
         ranked = self._samples.best(REMEMBERED)
-        starters = [one for one in ranked if one.vector in known and one not in finalists]
-        finalists += starters[:1]
+        starts = [
+            candidate
+            for candidate in ranked
+            if candidate.vector in known and candidate not in finalists
+        ]
+        finalists += starts[:1]
         if not finalists:
-            self._display.say("the search found no table that can be used; a seed is what is left")
-        finalists += [one for one in self._seeds(start) if one not in finalists]
+            self._display.say("the search found no usable table; the best seed is used")
+        finalists += [seed for seed in self._seeds(start) if seed not in finalists]
         if not finalists:
-            raise MeasuringError("no table that was measured can run, and no seed can either")
+            raise MeasuringError("no measured table and no seed can run; see the engine's messages")
         besides = 1 if self._objective.needs_unit else 0
         sizes = [size + besides for size in stages(len(finalists))]
         slices = plan.rounds * sum(sizes) * len(self._scenarios)
@@ -600,23 +610,23 @@ class Training:
         for index in verdict.order:
             if self._passes(finalists[index]):
                 return finalists[index]
-            self._state.save(self._folder.path)  # or nobody would be told that it was refused
+            self._state.save(self._folder.path)  # records the refusal
         raise MeasuringError(
             f"none of the best candidates passes the check; see {self._folder.refused}"
         )
 
     def _seeds(self, start: Sequence[Candidate]) -> list[Candidate]:
-        """The seeds as they are, those of them that the search may propose and that can run."""
+        """Return the unchanged seeds that the search may propose and that can run."""
         return [
-            one
-            for one in start
-            if one.origin in self._known_good
-            and self._space.fit(one.vector) == one.vector
-            and self._samples.failure(one) is None
+            candidate
+            for candidate in start
+            if candidate.origin in self._known_good
+            and self._space.fit(candidate.vector) == candidate.vector
+            and self._samples.failure(candidate) is None
         ]
 
     def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
-        """What the champion is compared with, and itself."""
+        """Return the baselines and the champion."""
         policy = to_json(self._encoding.decode(champion.vector, LEARNED))
         baselines = [
             subject_of(name, self._signature, lambda: tuned) for name in self._config.baselines
@@ -639,8 +649,8 @@ class Training:
             return self._judge(ratios, plan, same_as, [found])
 
         def decided(found: Comparison) -> bool:
-            one = verdict(found)
-            return one is None or one.is_decided(sure.equal_within)
+            shown = verdict(found)
+            return shown is None or shown.is_decided(sure.equal_within)
 
         comparison = compare_until(
             run_round,
@@ -671,14 +681,14 @@ class Training:
 
     @property
     def _compared_from(self) -> int:
-        """Seed of the first repeat of a comparison."""
+        """Return the seed of the first repeat of a comparison."""
         return (self._config.seed + 2) * SEED_STRIDE
 
     def _same_as(self, champion: Candidate) -> str | None:
         return same_as_known(self._encoding.decode(champion.vector, LEARNED))
 
     def _verdict(self, champion: Candidate, comparisons: Sequence[Comparison]) -> Verdict | None:
-        """What comparisons in all scenarios show together: of the objective, repeat by repeat."""
+        """Return the verdict on all scenarios, by the objective's value of each repeat."""
         if len(comparisons) < len(self._scenarios):
             return None
         found = ratios_judged(LEARNED, comparisons)
@@ -695,18 +705,18 @@ class Training:
         return self._judge(together, plan, self._same_as(champion), comparisons)
 
     def _keep_verdicts(self, outcome: Outcome) -> None:
-        """Tell the record: of the run, and of each scenario, on both machines."""
+        """Record the verdicts of the run and of each scenario, on both machines."""
         found = {"verdict": outcome.verdict}
-        for one in outcome.closings:
-            place = f".{one.scenario.name}" if len(self._scenarios) > 1 else ""
-            found |= {f"verdict{place}": one.verdict} if place else {}
-            found[f"verdict_on_threads{place}"] = one.validated
+        for closing in outcome.closings:
+            place = f".{closing.scenario.name}" if len(self._scenarios) > 1 else ""
+            found |= {f"verdict{place}": closing.verdict} if place else {}
+            found[f"verdict_on_threads{place}"] = closing.validated
         for name, verdict in found.items():
             if verdict is not None:
                 self._record.verdict(name, verdict)
 
     def _compare_in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
-        """The closing comparisons, up to the one that Ctrl-C cuts short."""
+        """Return the closing comparisons, up to the one that Ctrl-C ends."""
         closings: list[Closing] = []
         for scenario, run_round, backoff in zip(self._scenarios, self._rounds, tuned, strict=True):
             place = scenario.config
@@ -718,20 +728,20 @@ class Training:
         return closings
 
     def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
-        """The comparisons with those on real cores, if the search was on virtual ones.
+        """Return the comparisons with validations, if the search was on virtual cores.
 
-        Scenarios that differ in their virtual cores alone have one between them.
+        Scenarios that differ only in virtual cores share a validation.
         """
         if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
             return list(closings)
-        self._backend.close()  # its databases are not needed any more, and its cores are
+        self._backend.close()  # frees its databases and cores
         self._begin(Phase.VALIDATION)
         made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
         validated = []
         for closing in closings:
             workload = str(sorted(closing.scenario.workload.items()))
-            cut_short = any(one is not None and one.interrupted for one, _ in made.values())
-            if workload not in made and not cut_short:
+            interrupted = any(found is not None and found.interrupted for found, _ in made.values())
+            if workload not in made and not interrupted:
                 made[workload] = self._validate(champion, closing.scenario)
             validation, verdict = made.get(workload, (None, None))
             validated.append(replace(closing, validation=validation, validated=verdict))
@@ -740,7 +750,7 @@ class Training:
     def _validate(
         self, champion: Candidate, scenario: Scenario
     ) -> tuple[Comparison | None, Verdict | None]:
-        """The comparison on real cores, and what it shows; None where it can't be made."""
+        """Return the comparison on real cores and its verdict; None if it can't be made."""
         config, much = self._config, self._config.validation
         evaluator = Evaluator(scenario.workload, much.cores, seed=config.seed)
         try:
@@ -752,14 +762,14 @@ class Training:
         except KeyboardInterrupt:
             return Comparison([], interrupted=True), None
         except MeasuringError as error:
-            self._display.say(f"{scenario.prefix}there is no validation on real cores: {error}")
+            self._display.say(f"{scenario.prefix}no validation on real cores: {error}")
             return None, None
         finally:
             evaluator.close()
 
     def _scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
-        """Against each baseline, what the objective makes of the scores in the scenarios."""
-        found = [one.scores(LEARNED) if one is not None else {} for one in comparisons]
+        """Return the objective's value of the scores in the scenarios, for each baseline."""
+        found = [each.scores(LEARNED) if each is not None else {} for each in comparisons]
         if len(found) < len(self._scenarios):
             return {}
         return {
@@ -775,16 +785,16 @@ class Training:
         what: str,
         of: Callable[[Closing], Comparison | None],
     ) -> None:
-        """Write what was measured into the policy's file and the record."""
+        """Write the scores into the policy's file and the record."""
         self._save_policy(champion, closings)
         figures = {
             f"{what}/{name}": score
-            for name, score in self._scores([of(one) for one in closings]).items()
+            for name, score in self._scores([of(closing) for closing in closings]).items()
         }
-        for one in closings if len(self._scenarios) > 1 else ():
-            compared = of(one)
+        for closing in closings if len(self._scenarios) > 1 else ():
+            compared = of(closing)
             scores = compared.scores(LEARNED) if compared is not None else {}
-            figures |= {f"{what}/{one.scenario.name}/{name}": scores[name] for name in scores}
+            figures |= {f"{what}/{closing.scenario.name}/{name}": scores[name] for name in scores}
         self._record.scores(figures)
 
     def _save_policy(self, candidate: Candidate, closings: Sequence[Closing] = ()) -> None:
@@ -793,12 +803,12 @@ class Training:
             "search": config.search.name,
             "origin": candidate.origin,
             "seed": config.seed,
-            **self._homes(candidate, closings),
+            **self._training_places(candidate, closings),
             "generations": len(state.history),
             "evaluations": state.evaluations,
             **_scores_written(
-                self._scores([one.comparison for one in closings]),
-                self._scores([one.validation for one in closings]),
+                self._scores([closing.comparison for closing in closings]),
+                self._scores([closing.validation for closing in closings]),
             ),
             "run": self._folder.name,
             "version": heddle_version(),
@@ -811,8 +821,8 @@ class Training:
         except PolicyFileError as error:
             raise WritingError(str(error)) from error
 
-    def _homes(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
-        """What the policy's file says that it was trained for: a place, or each of several."""
+    def _training_places(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
+        """Return the workload and machine of the training for the policy's file, or a list."""
         places: list[dict[str, Any]] = [
             {"workload": scenario.workload, "machine": _machine(scenario, last)}
             for scenario, last in zip(self._scenarios, self._samples.last(candidate), strict=True)
@@ -826,7 +836,7 @@ class Training:
 
 
 def _content_named(policy: str) -> str:
-    """A policy by its name and what it does: a file may hold another one tomorrow."""
+    """Return a policy's name and digest, because the content of its file may change."""
     if is_seed(policy):
         return policy
     return f"{policy} ({policy_digest(open_policy(policy))[:DIGITS]})"
@@ -839,7 +849,7 @@ def _classifier_named(name: str) -> str:
 
 
 def _base(space: Space, name: str | None) -> list[Candidate]:
-    """What the search changes, where a policy is named for it; without its schedule, too."""
+    """Return the policy that the search changes, if one is named, with and without its schedule."""
     if name is None:
         return []
     vector = list(space.base)
@@ -848,11 +858,11 @@ def _base(space: Space, name: str | None) -> list[Candidate]:
     plain = space.fit(space.encoding.canonical(vector))
     found = {space.base: name}
     found.setdefault(plain, f"{name}{UNSCHEDULED}")
-    return [Candidate(one, origin) for one, origin in found.items()]
+    return [Candidate(cells, origin) for cells, origin in found.items()]
 
 
 def _machine(scenario: Scenario, last: Result | None) -> dict[str, Any]:
-    """Where a scenario's samples were taken; what is set, before there are any."""
+    """Return the machine of a scenario's samples; without samples, that of the settings."""
     if last is None:
         machine = scenario.config.machine
         return {"kind": machine.kind, "cores": machine.cores}
@@ -862,7 +872,7 @@ def _machine(scenario: Scenario, last: Result | None) -> dict[str, Any]:
 def _scores_written(
     scores: Mapping[str, float], on_threads: Mapping[str, float]
 ) -> dict[str, dict[str, float]]:
-    """Scores as a policy's file has them; those on real cores only where there are any."""
+    """Return scores in the form of a policy's file; those on real cores only if there are any."""
     found = {"scores": scores} | ({"scores_on_threads": on_threads} if on_threads else {})
     return {
         what: {name: round(score, 4) for name, score in of.items()} for what, of in found.items()

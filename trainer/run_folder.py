@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, and what lies in it."""
+"""The folder of a run, and its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLE = '["workload.warehouses=1", "seed=1"]'
 
 
 class RunFolderError(ValueError):
-    """A run that can't be found or used; the message says which there are."""
+    """A run that can't be found or used; the message lists existing runs."""
 
 
 @dataclass(frozen=True)
@@ -36,32 +36,32 @@ class ScenarioFolder:
 
     @property
     def config(self) -> Path:
-        """All settings."""
+        """Return the file of all settings."""
         return self.path / "config.yaml"
 
     @property
     def comparison(self) -> Path:
-        """The closing comparison, as `heddle evaluate` writes it."""
+        """Return the file of the closing comparison, in the format of `heddle evaluate`."""
         return self.path / "comparison.json"
 
     @property
     def comparison_text(self) -> Path:
-        """The closing comparison's table."""
+        """Return the file of the closing comparison's table."""
         return self.path / "comparison.txt"
 
     @property
     def validation(self) -> Path:
-        """The comparison on real cores that follows a search on virtual ones."""
+        """Return the file of the comparison on real cores after a search on virtual ones."""
         return self.path / "validation.json"
 
     @property
     def validation_text(self) -> Path:
-        """Its table."""
+        """Return the file of the validation's table."""
         return self.path / "validation.txt"
 
     @property
     def files(self) -> list[Path]:
-        """These files; not all are there."""
+        """Return these files, some of which may not exist."""
         return [
             self.config,
             self.comparison,
@@ -77,41 +77,44 @@ class RunFolder(ScenarioFolder):
 
     @property
     def name(self) -> str:
-        """The run's name."""
+        """Return the run's name."""
         return self.path.name
 
     @property
     def policy(self) -> Path:
-        """The best policy so far, and in the end the learned one."""
+        """Return the file of the incumbent's policy, and in the end of the learned one."""
         return self.path / "policy.json"
 
     @property
     def overrides(self) -> Path:
-        """What was typed."""
+        """Return the file of the overrides."""
         return self.path / "overrides.json"
 
     @property
     def plot(self) -> Path:
-        """The picture."""
+        """Return the file of the picture."""
         return self.path / "fitness.png"
 
     @property
     def refused(self) -> Path:
-        """Tables that failed the check, a folder each."""
+        """Return the folder of tables that failed the check, each in a folder."""
         return self.path / "refused"
 
     @property
     def backend_log(self) -> Path:
-        """Messages of Ray, and what its workers print; not there where it wrote nothing."""
+        """Return the file of messages of Ray and its workers; missing if there are none."""
         return self.path / "ray.log"
 
     @property
     def report(self) -> Path:
-        """The page for people."""
+        """Return the file of the HTML page."""
         return self.path / "report.html"
 
     def results(self, scenarios: int) -> list[Path]:
-        """What a record of a run for so many workloads keeps; not every run has all of them."""
+        """Return the files for the record of a run with this number of scenarios.
+
+        Not every run has all of them.
+        """
         closing = [path for scenario in self.scenarios(scenarios) for path in scenario.files]
         return [
             self.policy,
@@ -122,7 +125,7 @@ class RunFolder(ScenarioFolder):
         ]
 
     def scenarios(self, count: int) -> list[ScenarioFolder]:
-        """The folder of each scenario; of the only one, the run's own folder."""
+        """Return the folder of each scenario; for a single scenario, the run's own folder."""
         if count == 1:
             return [self]
         # Earlier versions named the folders `member-1`, …
@@ -132,12 +135,12 @@ class RunFolder(ScenarioFolder):
     def write_settings(
         self, config_yaml: str, overrides: list[str], of_scenarios: Sequence[str]
     ) -> None:
-        """Keep the settings and what was typed.
+        """Save the settings and the overrides.
 
         Args:
             config_yaml: all settings.
-            overrides: what was typed.
-            of_scenarios: all settings of each workload that is trained for.
+            overrides: the overrides.
+            of_scenarios: all settings of each scenario.
         """
         for scenario, settings in zip(self.scenarios(len(of_scenarios)), of_scenarios, strict=True):
             make_runs_dir(scenario.path, "the run's folder")
@@ -146,24 +149,24 @@ class RunFolder(ScenarioFolder):
         write_atomically(self.overrides, json.dumps(overrides))
 
     def read_overrides(self) -> list[str]:
-        """What was typed when the run was started.
+        """Return the overrides with which the run was started.
 
         Raises:
             RunFolderError: the file is damaged.
         """
         try:
             found = json.loads(regular_text(self.overrides))
-            if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-                raise ValueError("it is no list of texts")
+            if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+                raise ValueError("it is not a list of texts")
         except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(
-                f"resume={self.path}: {self.overrides.name}, what was typed for the run, can't be "
-                f"read: {error}; write it anew, such as {EXAMPLE}"
+                f"resume={self.path}: {self.overrides.name}, the run's overrides, can't be read: "
+                f"{error}; restore it, such as {EXAMPLE}"
             ) from error
         return present_overrides(found)
 
     def saved_settings(self) -> Mapping[str, Any]:
-        """All settings of the run; none if they can't be read."""
+        """Return all settings of the run; empty if they can't be read."""
         try:
             settings = yaml.safe_load(regular_text(self.config))
         except (OSError, ValueError, RecursionError, yaml.YAMLError):
@@ -171,47 +174,47 @@ class RunFolder(ScenarioFolder):
         return with_present_names(settings) if isinstance(settings, dict) else {}
 
     def saved_search(self) -> Mapping[str, Any] | None:
-        """The settings of the run's search; None if they can't be read, or name none."""
+        """Return the settings of the run's search; None if they can't be read or name no search."""
         search = self.saved_settings().get("search")
         if not isinstance(search, dict) or search.get("name") not in SEARCHES:
             return None
         return search
 
     def refuse_lost_checkpoint(self) -> None:
-        """A run without its checkpoint would begin anew, and write over its best policy.
+        """Refuse a run that lost its checkpoint, since it would restart and overwrite its policy.
 
         Raises:
-            CheckpointError: there is a policy, and no checkpoint.
+            CheckpointError: there is a policy, but no checkpoint.
         """
         if self.policy.exists() and not (self.path / FILE_NAME).exists():
             raise CheckpointError(
-                f"{self.path / FILE_NAME}: is missing, and {self.policy.name} says that there was "
-                "one; put a copy in its place, or start a new run"
+                f"{self.path / FILE_NAME}: is missing, although {self.policy.name} exists; restore "
+                "a copy, or start a new run"
             )
 
 
 def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
-    """Make a folder named after the time and some words; never one that is there already.
+    """Create a new folder named after the time and some words.
 
     Raises:
-        RunFolderError: none can be made in `runs_dir`.
+        RunFolderError: it can't be created in `runs_dir`.
     """
     return RunFolder(make_new_folder(runs_dir, f"{time_stamp()}-{words}"))
 
 
 def time_stamp() -> str:
-    """The time (UTC), as folders are named after it."""
+    """Return the time (UTC) in the form of folders' names."""
     return datetime.now(UTC).strftime("%Y-%m-%d_%H-%M-%S")
 
 
 def make_new_folder(place: Path, name: str) -> Path:
-    """Make a folder in `place`: never one that is there, nor one that another process makes.
+    """Create a new folder in `place`, distinct from those of other processes.
 
     Returns:
-        The folder; its name has a number behind it where the name is taken.
+        The folder; a number is appended to its name if the name is taken.
 
     Raises:
-        RunFolderError: none can be made.
+        RunFolderError: it can't be created.
     """
     number = 1
     make_runs_dir(place)
@@ -225,41 +228,41 @@ def make_new_folder(place: Path, name: str) -> Path:
             else:
                 return path
     except OSError as error:
-        raise _none_can_be_made(place, error) from error
+        raise _creation_error(place, error) from error
 
 
 def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:
-    """Make the folder that holds the runs, if it is not there; `key` is the setting's name.
+    """Create the folder of the runs, if it is missing; `key` is the setting's name.
 
     Raises:
-        RunFolderError: it can't be made.
+        RunFolderError: it can't be created.
     """
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _none_can_be_made(runs_dir, error, key) from error
+        raise _creation_error(runs_dir, error, key) from error
 
 
-def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
+def _creation_error(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
     if isinstance(error, FileExistsError | NotADirectoryError):
         return RunFolderError(
             f"{key}={runs_dir}: there is a file in the place of a folder; name a folder"
         )
     return RunFolderError(
-        f"{key}={runs_dir}: no folder can be made there: {write_failure_reason(error)}"
+        f"{key}={runs_dir}: no folder can be created there: {write_failure_reason(error)}"
     )
 
 
 def find_run_folder(runs_dir: Path, name: str, said: str | None = None) -> RunFolder:
-    """The run of that name, or in that folder.
+    """Return the run of that name, or in that folder.
 
     Args:
-        runs_dir: where runs are kept.
+        runs_dir: folder of the runs.
         name: of the run, or its folder.
-        said: how messages call what was typed; `resume=NAME` by default.
+        said: the argument in messages; `resume=NAME` by default.
 
     Raises:
-        RunFolderError: there is none; the message lists the newest ones.
+        RunFolderError: there is no such run; the message lists the newest ones.
     """
     said = said or f"resume={name}"
     for path in (runs_dir / name, Path(name)):
@@ -267,7 +270,7 @@ def find_run_folder(runs_dir: Path, name: str, said: str | None = None) -> RunFo
             if RunFolder(path).overrides.exists():
                 return RunFolder(path)
             if RunFolder(path).config.exists():
-                raise RunFolderError(f"{said}: the run was ended before it began; start a new one")
+                raise RunFolderError(f"{said}: the run ended before it started; start a new one")
     found = sorted(path.parent.name for path in runs_dir.glob(f"*/{FILE_NAME}"))
     there = f"there are {', '.join(found[-5:])}" if found else f"there are none in {runs_dir}"
     raise RunFolderError(f"{said}: no such run; {there}")

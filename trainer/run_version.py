@@ -1,4 +1,4 @@
-"""The version that results and policies carry."""
+"""The version in results and policies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def heddle_version() -> str:
-    """The installed version, "unknown" when it runs from bare sources."""
+    """Return the installed version; "unknown" if Heddle is not installed."""
     try:
         return version("heddle")
     except PackageNotFoundError:

@@ -23,8 +23,8 @@ class Scenario:
 
     Attributes:
         number: among the scenarios, from 1.
-        label: how tables and pictures call it, such as `warehouses 4`; empty for the only one.
-        config: all settings of the training; among scenarios only workload and machine differ.
+        label: its name in tables and pictures, such as `warehouses 4`; empty for the only one.
+        config: all settings of the training; only workload and machine differ among scenarios.
     """
 
     number: int
@@ -33,27 +33,27 @@ class Scenario:
 
     @property
     def workload(self) -> dict[str, str]:
-        """Its workload as the engine takes it."""
+        """Return the workload's options in the engine's form."""
         return workload_options(self.config.workload)
 
     @property
     def virtual(self) -> bool:
-        """Whether its cores are simulated."""
+        """Return whether its cores are simulated."""
         return self.config.machine.kind == "virtual"
 
     @property
     def name(self) -> str:
-        """What files and metrics of it are called by: the label, and the number before it."""
+        """Return its name in files and metrics: the number and the label."""
         return f"{self.number}-{_NOT_IN_NAMES.sub('_', self.label)}"[:NAME_MAX]
 
     @property
     def prefix(self) -> str:
-        """What a message about it begins with; nothing for the only one."""
+        """Return the prefix of messages about it; empty for the only one."""
         return f"{self.label}: " if self.label else ""
 
     @property
     def settings(self) -> dict[str, str]:
-        """Its workload and machine, by the names under which they are set."""
+        """Return the settings of workload and machine, by their names."""
         machine: dict[str, Any] = asdict(self.config.machine)
         costs = machine.pop("costs", {})
         parts: Mapping[str, Mapping[str, Any]] = {
@@ -69,12 +69,12 @@ class Scenario:
 
 
 def single_scenario(config: TrainConfig) -> list[Scenario]:
-    """The only scenario of a training for one workload."""
+    """Return the scenario of a training for one workload, in a list."""
     return [Scenario(1, "", config)]
 
 
 def combined(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The settings of each scenario: an entry, or every combination where values are lists."""
+    """Return the settings of each scenario: every combination of the values of an entry."""
     found = []
     for entry in entries:
         several = [value if isinstance(value, list) else [value] for value in entry.values()]
@@ -83,7 +83,7 @@ def combined(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def label_of(settings: Mapping[str, Any]) -> str:
-    """What a scenario sets, in words: `warehouses 4, cores 16`; of a group its choice alone."""
+    """Return a scenario's settings in words: `warehouses 4, cores 16`; only a group's choice."""
     words = [
         str(value) if key in GROUPS else f"{re.split('[./]', key)[-1]} {value}"
         for key, value in settings.items()

@@ -1,4 +1,4 @@
-"""Commands that are printed to be copied into a shell."""
+"""Formats commands to be copied into a shell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def heddle_command(*words: object) -> str:
-    """A command line of `heddle`, quoted where a shell needs it.
+    """Return a command line of `heddle`, quoted for a shell.
 
     Args:
-        words: what follows `heddle`; a path is a `Path`, so that none is taken for an option.
+        words: the arguments; a path must be a `Path`, so that it is not read as an option.
     """
     return shlex.join(["heddle", *map(_word, words)])
 

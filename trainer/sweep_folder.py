@@ -1,7 +1,7 @@
-"""The folder of a sweep: its runs, each in a folder of its own, and how far each has come.
+"""The folder of a sweep: its runs, each in its own folder, and their states.
 
-One file lists the runs: a sweep that was ended at any moment resumes from it. The file is written
-before a run begins and after it ends; the run itself resumes from its own checkpoint.
+One file lists the runs, from which an interrupted sweep resumes. The file is written before and
+after each run; a run resumes from its own checkpoint.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from trainer.run_folder import (
 SCHEMA_VERSION = 1
 FILE_NAME = "sweep.json"
 SWEEPS = "sweeps"
-"""Sweeps without a place of their own are in this folder of `runs_dir`."""
+"""The folder in `runs_dir` of sweeps that are named without a path."""
 
 WHERE = ("evaluation.backend", "evaluation.address", "mlflow.enabled", "mlflow.uri")
-"""Settings of where runs are measured and recorded: they change no result, and may differ."""
+"""Settings of measurement and recording, which may change because they do not affect results."""
 
 
 class State(StrEnum):
-    """How far a run of a sweep is."""
+    """The state of a run of a sweep."""
 
     WAITING = "waiting"
     BEGUN = "begun"
@@ -46,9 +46,9 @@ class SweepRun:
     """One run of a sweep.
 
     Attributes:
-        values: what it has of the settings that are swept, by their names, as texts.
-        folder: its folder's name in the sweep's; None before it began.
-        state: how far it is.
+        values: its values of the swept settings by name, as texts.
+        folder: its folder's name in the sweep's; None before it starts.
+        state: its state.
     """
 
     values: dict[str, str]
@@ -56,11 +56,11 @@ class SweepRun:
     state: State = State.WAITING
 
     def __post_init__(self) -> None:
-        self.state = State(self.state)  # a text, where it was read
+        self.state = State(self.state)  # a text, if it was read from a file
 
     @property
     def overrides(self) -> list[str]:
-        """Its values as they are typed."""
+        """Return its values as overrides."""
         return [f"{key}={value}" for key, value in self.values.items()]
 
 
@@ -70,10 +70,10 @@ class Sweep:
 
     Attributes:
         path: its folder.
-        settings: what was typed that all runs share.
-        axes: the values of each setting that is swept, as texts.
-        runs: in the order in which they are made.
-        mlflow_run_id: the record that has the runs' records below it.
+        settings: the overrides that all runs share.
+        axes: the values of each swept setting, as texts.
+        runs: in order of execution.
+        mlflow_run_id: the parent of the runs' records.
     """
 
     path: Path
@@ -84,16 +84,16 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """The sweep's name."""
+        """Return the sweep's name."""
         return self.path.name
 
     @property
     def report(self) -> Path:
-        """The page for people."""
+        """Return the file of the HTML page."""
         return self.path / "report.html"
 
     def extend(self, axes: dict[str, list[str]]) -> None:
-        """Add values to what is swept, and the runs that these make."""
+        """Add values of swept settings, and their runs."""
         for key, values in axes.items():
             known = self.axes.setdefault(key, [])
             known += [value for value in values if value not in known]
@@ -104,22 +104,26 @@ class Sweep:
                 self.runs.append(SweepRun(combination))
 
     def folder_of(self, run: SweepRun) -> RunFolder | None:
-        """Where a run is; None if it has not begun, or its folder was removed."""
+        """Return a run's folder; None if it has not started, or its folder was removed."""
         if run.folder is None or not (self.path / run.folder).is_dir():
             return None
         return RunFolder(self.path / run.folder)
 
     def has_finished(self, run: SweepRun) -> bool:
-        """Whether there is nothing left to do for it."""
+        """Return whether a run is finished and its policy exists."""
         folder = self.folder_of(run)
         return run.state is State.FINISHED and folder is not None and folder.policy.exists()
 
     def begin(self, run: SweepRun, words: str) -> RunFolder:
-        """A run's folder, made and noted down if it is not there; named after its place and words.
+        """Return a run's folder; create and record it if necessary.
+
+        Args:
+            run: the run.
+            words: the part of the folder's name after the run's number.
 
         Raises:
-            RunFolderError: it can't be made.
-            WritingError: it can't be noted down.
+            RunFolderError: the folder can't be created.
+            WritingError: the sweep's file can't be written.
         """
         if run.folder is None:
             run.folder = f"{self.runs.index(run) + 1:03d}-{words}"
@@ -129,7 +133,7 @@ class Sweep:
         return RunFolder(self.path / run.folder)
 
     def save(self) -> None:
-        """Write it down.
+        """Write the sweep's file.
 
         Raises:
             WritingError: it can't be written.
@@ -140,10 +144,10 @@ class Sweep:
 
     @classmethod
     def load(cls, path: Path) -> Sweep:
-        """Read a sweep.
+        """Read a sweep's file.
 
         Raises:
-            RunFolderError: there is none, or it can't be read.
+            RunFolderError: it is missing or can't be read.
         """
         file = path / FILE_NAME
         try:
@@ -159,7 +163,7 @@ class Sweep:
             found = cls(path, **document, runs=runs)
             texts = [*found.settings, *found.axes, *(run.folder or "" for run in runs)]
             if not all(isinstance(text, str) for text in texts):
-                raise ValueError("settings, axes and folders are texts")
+                raise ValueError("settings, axes and folders must be texts")
             found.settings = present_overrides(found.settings)
             found.axes = {present_key(key): values for key, values in found.axes.items()}
             for run in runs:
@@ -171,13 +175,13 @@ class Sweep:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise RunFolderError(
-                f"{file}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
-                "or start a new sweep"
+                f"{file}: is damaged ({type(error).__name__}: {error}); restore a copy, or start a "
+                "new sweep"
             ) from error
 
 
 def find_sweep(runs_dir: Path, name: str) -> Sweep | None:
-    """The sweep of that name, or in that folder; None if there is none.
+    """Return the sweep of that name, or in that folder; None if there is none.
 
     Raises:
         RunFolderError: it can't be read.
@@ -189,19 +193,19 @@ def find_sweep(runs_dir: Path, name: str) -> Sweep | None:
 
 
 def sweep_names(runs_dir: Path) -> Sequence[str]:
-    """The sweeps in `runs_dir`, for messages."""
+    """Return the names of the sweeps in `runs_dir`, for messages."""
     return sorted(path.parent.name for path in (runs_dir / SWEEPS).glob(f"*/{FILE_NAME}"))
 
 
 def new_sweep(runs_dir: Path, name: str | None) -> Sweep:
-    """A sweep without runs; its folder is named, or named after the time.
+    """Create a sweep without runs.
 
     Args:
-        runs_dir: where sweeps are kept whose name is no path.
-        name: its name, or its folder.
+        runs_dir: the folder for a sweep whose name is not a path.
+        name: its name, or its folder; None = named after the time.
 
     Raises:
-        RunFolderError: the folder can't be made.
+        RunFolderError: the folder can't be created.
     """
     if name is not None:
         path = Path(name) if "/" in name else runs_dir / SWEEPS / name

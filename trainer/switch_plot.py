@@ -1,4 +1,4 @@
-"""The picture of a run that goes over to other policies: throughput by interval."""
+"""The picture of a run that switches policies: throughput by interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trainer.plot import INK, MUTED, SERIES
 
 
 def plot_switch(result: Result, policies: Sequence[str], title: str, path: Path) -> None:
-    """Draw throughput in steps, in all and by type, a colour and a name a policy.
+    """Draw throughput by interval, in total and by type, with the policies' names.
 
     Args:
         result: with its intervals.
@@ -24,24 +24,24 @@ def plot_switch(result: Result, policies: Sequence[str], title: str, path: Path)
     Raises:
         WritingError: it can't be written.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    edges = [one.start_s for one in result.intervals]
+    edges = [interval.start_s for interval in result.intervals]
     last = result.intervals[-1]
     edges.append(last.start_s + last.seconds)
     for kind, colour in zip(result.types, SERIES[1:], strict=False):
-        rates = [one.commits[kind] / one.seconds / 1000 for one in result.intervals]
+        rates = [interval.commits[kind] / interval.seconds / 1000 for interval in result.intervals]
         axes.stairs(
             rates, edges, baseline=None, color=colour, linewidth=1, label=legend_label(kind)
         )
-    rates = [one.throughput / 1000 for one in result.intervals]
+    rates = [interval.throughput / 1000 for interval in result.intervals]
     axes.stairs(rates, edges, baseline=None, color=INK, linewidth=2, label="all")
-    stretches = split(result.intervals, [one.at_s for one in result.switches])
+    stretches = split(result.intervals, [switch.at_s for switch in result.switches])
     for name, stretch in zip(policies, stretches, strict=False):
         if stretch:
             axes.annotate(
@@ -52,8 +52,8 @@ def plot_switch(result: Result, policies: Sequence[str], title: str, path: Path)
                 textcoords="offset points",
                 va="top",
             )
-    for one in result.switches:
-        axes.axvline(one.at_s, color=MUTED, linestyle="--", linewidth=1)
+    for switch in result.switches:
+        axes.axvline(switch.at_s, color=MUTED, linestyle="--", linewidth=1)
     axes.set_ylim(0, 1.15 * max([*rates, 1e-3]))
     axes.set_xlim(edges[0], edges[-1])
     axes.set_xlabel("virtual seconds" if result.machine.kind == "virtual" else "seconds")

@@ -1,8 +1,8 @@
-"""Does a table keep the database serializable? A short run of it is recorded and checked.
+"""The serializability check of tables, by a short recorded run.
 
-A search rewards whatever its evaluator fails to forbid: a fault of the engine that lets a table
-commit what it must not would look like a discovery. So no table becomes a generation's best, or the
-champion, before the checker (docs/checking.md) has looked at what it does.
+A fault of the engine that lets a table commit non-serializable transactions would look like a
+faster policy to the search. So a table must pass the checker (docs/checking.md) before it becomes a
+generation's best or the champion.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from trainer.shell_words import heddle_command
 from trainer.trial_folder import keep_trial
 
 PATIENCE_S = 900.0
-"""A large database takes its time to load on a busy machine, which is no fault of the table."""
+"""Seconds to wait for a trial: a large database loads slowly on a busy machine."""
 
 KILLED = "SIGKILL"
-"""Whoever ends processes to free memory does it by this signal."""
+"""The signal by which the kernel ends a process to free memory."""
 
 
 class TableCheck:
     """Checks tables in each scenario of a training.
 
-    A run on virtual cores is made on a copy of the database that the backend's evaluators hold, so
-    that nothing is loaded for it. Real cores can't be copied: there each check loads a database, in
-    a process of its own, which a fault of the engine may take down.
+    A run on virtual cores uses a copy of the database in the backend's evaluators, so that nothing
+    is loaded. On real cores each check loads a database in its own process, which a fault of the
+    engine may crash.
 
     Args:
-        scenarios: what is trained for.
-        folder: what fails is kept in folders in it, named after the tables.
+        scenarios: the scenarios of the training.
+        folder: for folders of failing tables, named after the tables.
         backend: of the training.
-        say: shows a message to the person.
+        say: shows a message to the user.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class TableCheck:
             self._open_pool = None
 
     def refusal_reason(self, subject: Subject) -> str | None:
-        """Check a table, in one scenario after the other.
+        """Check a table in each scenario.
 
         Returns:
-            What was wrong where it failed first, in a line; None if nothing was, or if tables are
-            not checked. A table that is refused is told of loudly, and kept with its history.
+            The first failure, in a line; None if there is none, or if tables are not checked. A
+            refused table is reported, and its folder has the history.
 
         Raises:
-            MeasuringError: there is no room for it.
-            WritingError: what fails can't be written.
+            MeasuringError: there is too little memory.
+            WritingError: the folder of a failing table can't be written.
         """
         for scenario in self._scenarios:
             if reason := self._refusal_reason_in(scenario, subject):
@@ -92,22 +92,22 @@ class TableCheck:
             verdict = self._verdict(scenario, trial)
         except MemoryError as error:
             raise MeasuringError(
-                "there is not enough memory to check tables; check.enabled=false goes without"
+                "there is not enough memory to check tables; set check.enabled=false to skip checks"
             ) from error
         if not verdict.findings:
             return None
         if KILLED in verdict.findings[0]:
             raise MeasuringError(
-                "the process that checks tables was killed, which no fault of the engine does; is "
-                "there too little memory for one more database? check.enabled=false goes without"
+                "the process that checks tables was killed, probably because there is too little "
+                "memory for one more database; set check.enabled=false to skip checks"
             )
         kept = keep_trial(trial, verdict, self._folder / subject.name, self._pool)
         reason = scenario.prefix + verdict.findings[0].strip().splitlines()[0]
         self._say(
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
-            "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
+            "This is a fault of the engine: every table must be serializable. The candidate counts "
             "as failed, and the training continues without it.\n"
-            f"Look at it: {heddle_command('check', f'replay={kept}')}"
+            f"Reproduce it: {heddle_command('check', f'replay={kept}')}"
         )
         return f"fails the check: {reason}"
 
@@ -120,7 +120,7 @@ class TableCheck:
 
     @property
     def _pool(self) -> TrialPool:
-        """Kept: to start a process takes longer than a trial of a small database."""
+        """Return the pool, kept open: starting a process takes longer than a small trial."""
         if self._open_pool is None:
             self._open_pool = TrialPool(1, PATIENCE_S).__enter__()
         return self._open_pool
@@ -129,7 +129,7 @@ class TableCheck:
 def _trial(scenario: Scenario, subject: Subject) -> Trial:
     config = scenario.config
     seconds = config.check.seconds or (VIRTUAL_SECONDS if scenario.virtual else REAL_SECONDS)
-    # Whoever checks for longer has transactions that take longer.
+    # A longer check is set for longer transactions, so the watchdog waits longer, too.
     watchdog_s = max(VIRTUAL_WATCHDOG_S, seconds) if scenario.virtual else REAL_WATCHDOG_S
     return Trial(
         workload=scenario.workload,

@@ -1,4 +1,4 @@
-"""The picture of a transfer matrix: a heat map, a row a policy and a column a place."""
+"""The picture of a transfer matrix: a heat map, a row per policy and a column per place."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DARK = 0.62
-"""Above this share of the best, a cell is dark and its figure white."""
-HOME = "#f0962e"
-"""The frame of a policy's own place: visible on light and on dark cells."""
+"""The share of the best above which a cell is dark and its figure white."""
+FRAME = "#f0962e"
+"""The colour of the frame of training places, visible on light and on dark cells."""
 
 
 def plot_transfer(found: Transfer, title: str, path: Path) -> None:
-    """Draw the share of the best policy's throughput as colour, that of the reference as a figure.
+    """Draw throughput relative to the best policy as colour, and to the reference as a figure.
 
-    Cells of policies where they were trained have a frame.
+    Cells of policies in the place of their training have a frame.
 
     Args:
-        found: what was measured, in one place at least.
+        found: the measurements, in at least one place.
         title: of the picture.
         path: the image; its ending gives the format.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
+    # Takes a second to import, so only here. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -43,8 +43,8 @@ def plot_transfer(found: Transfer, title: str, path: Path) -> None:
     shown = [[float("nan") if cell is None else cell for cell in row] for row in shares]
     image = axes.imshow(shown, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     _write_cells(axes, found, shares)
-    _frame_homes(axes, found)
-    axes.set_xticks(range(len(columns)), [_place_words(one) for one in columns], fontsize=9)
+    _frame_training_places(axes, found)
+    axes.set_xticks(range(len(columns)), [_place_words(column) for column in columns], fontsize=9)
     axes.set_yticks(range(len(found.policies)), found.labels)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -82,14 +82,14 @@ def _figure(column: Column, name: str) -> str:
     return "–" if ratio is None or row is None else f"{column.mark(row)}{ratio:.2f}"
 
 
-def _frame_homes(axes: Axes, found: Transfer) -> None:
+def _frame_training_places(axes: Axes, found: Transfer) -> None:
     from matplotlib.patches import Rectangle
 
     for at, column in enumerate(found.measured):
         for row in column.comparison.rows:
             if row.subject.name in found.policies and column.place.is_training_place(row.subject):
                 corner = (at - 0.46, found.policies.index(row.subject.name) - 0.44)
-                frame = Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=HOME, linewidth=2.5)
+                frame = Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=FRAME, linewidth=2.5)
                 axes.add_patch(frame)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a trial that found something: what to run again, what was found, the history."""
+"""The folder of a failing trial: the trial, the findings and the history."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FINDINGS_FILE = "findings.txt"
 
 
 def keep_trial(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> Path:
-    """Write a trial down; its history too where it can be made again.
+    """Write a trial and its findings, and its history if it can be reproduced.
 
     Args:
-        trial: what ran.
-        verdict: what it found.
-        folder: is made if it is not there.
-        pool: runs it again for the history.
+        trial: the trial.
+        verdict: its verdict.
+        folder: is created if it is missing.
+        pool: runs the trial again for the history.
 
     Returns:
         The trial's file: `heddle check replay=FILE` runs it again.

@@ -1,9 +1,8 @@
-"""Whether a learned policy is worth using: what a comparison with the baselines comes to.
+"""The verdict of a comparison between a learned policy and the baselines.
 
 The policy is better if its interval is above 1 against every baseline. That needs no correction for
-the number of baselines (an intersection-union test). Where repeats continue until the interval
-decides, it is asked several times whether it does, and each time is as sure as all of them together
-have to be (Bonferroni).
+the number of baselines (an intersection-union test). If repeats continue until the interval
+decides, the test is repeated, and the confidence of each is corrected (Bonferroni).
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from policies.in_words import explain, policy_words
 from traces.spelling import visible
 
 WIDE = 1.5
-"""An interval whose ends are farther apart than this factor is too wide to show equality."""
+"""The ratio of an interval's ends above which it is too wide to show equality."""
 
 TIE = 1e-9
-"""Repeats that are all equal, and this near to 1, are those of the same decisions."""
+"""Identical repeats with a ratio this close to 1 show that both policies decide alike."""
 
 
 class Kind(StrEnum):
-    """What a comparison shows of the learned policy."""
+    """The result of a comparison for the learned policy."""
 
     BETTER = "better"
     NO_DIFFERENCE = "no difference"
@@ -43,15 +42,15 @@ class Verdict:
     """A learned policy against the best baseline.
 
     Attributes:
-        kind: what was shown.
-        baseline: the best one, or another that it was not shown to beat.
-        ratio: the learned policy's throughput ÷ its: the geometric mean over the repeats.
-        low: end of the interval of the ratio; None if there is none …
-        high: … and the other end.
-        repeats: how many.
-        confidence: of the interval, 0 to 1, however often it was asked whether it decides.
-        same_as: what the policy does exactly as, in words; None if it does something of its own.
-        left_out: the types of the workload's mix that it leaves out, in words; None if none.
+        kind: the result.
+        baseline: the best baseline, or another that the policy does not beat significantly.
+        ratio: the learned policy's throughput ÷ the baseline's: the geometric mean of the repeats.
+        low: lower end of the interval of the ratio; None if there is no interval.
+        high: upper end of the interval; None if there is none.
+        repeats: number of repeats.
+        confidence: of the interval, 0 to 1, over all repetitions of the test.
+        same_as: the known algorithm that the policy is equivalent to, in words, or None.
+        left_out: the types of the workload's mix that it leaves out, in words, or None.
     """
 
     kind: Kind
@@ -66,7 +65,7 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        """The verdict in a line: what to use, and why."""
+        """Return the verdict in a line: what to use, and why."""
         baseline = visible(self.baseline)
         times = f"{self.ratio:.3f} × {baseline}{self._interval}"
         match self.kind:
@@ -78,7 +77,7 @@ class Verdict:
                 return f"worse: use {baseline}; {times}"
             case Kind.UNCHANGED:
                 return (
-                    f"no gain: use {baseline}; what was learned is {self.same_as} unchanged, "
+                    f"no gain: use {baseline}; the learned policy is {self.same_as} unchanged, "
                     f"{times}"
                 )
             case Kind.LEAVES_OUT:
@@ -90,7 +89,7 @@ class Verdict:
     def _undecided_reason(self) -> str:
         if self.low is not None:
             return (
-                "the interval is too wide to tell; allow more repeats (verdict.repeats_max, "
+                "the interval is too wide; allow more repeats (verdict.repeats_max, "
                 "verdict.seconds) or longer runs (run.seconds)"
             )
         if self.repeats == 1:
@@ -99,7 +98,7 @@ class Verdict:
 
     @property
     def short(self) -> str:
-        """What was shown, in a few words."""
+        """Return the result in a few words."""
         if self.kind is Kind.UNCHANGED:
             return f"{self.same_as} unchanged"
         return "not decided" if self.kind is Kind.UNDECIDED else self.kind.value
@@ -114,10 +113,10 @@ class Verdict:
         )
 
     def is_decided(self, equal_within: float) -> bool:
-        """Whether further repeats would change nothing.
+        """Return whether further repeats are unnecessary.
 
         Args:
-            equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
+            equal_within: an interval of the ratio within this distance of 1 shows equality.
         """
         if self.kind is Kind.UNCHANGED or self.low is None or self.high is None:
             return True
@@ -126,22 +125,22 @@ class Verdict:
         return self.kind is not Kind.UNDECIDED and not _is_wide(self.low, self.high)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values, with the line."""
+        """Return the verdict as JSON values, with its line."""
         return asdict(self) | {"line": self.line}
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Verdict:
-        """Read what `as_dict` gives.
+        """Read a verdict from the values of `as_dict`.
 
         Raises:
-            ValueError: it is not of that form.
+            ValueError: the values have another form.
         """
         try:
             values = {"left_out": None, **source}
             values = {name: values[name] for name in cls.__dataclass_fields__}
             return replace(cls(**values), kind=Kind(values["kind"]))
         except (KeyError, TypeError) as error:
-            raise ValueError(f"no verdict: {type(error).__name__}: {error}") from error
+            raise ValueError(f"not a verdict: {type(error).__name__}: {error}") from error
 
 
 def judge(
@@ -152,48 +151,59 @@ def judge(
     same_as: str | None = None,
     left_out: str | None = None,
 ) -> Verdict | None:
-    """Come to a verdict; None if there is no baseline to compare with.
+    """Return the verdict of a comparison; None if there is no baseline.
 
     Args:
         ratios: the learned policy's throughput ÷ each baseline's, by repeat.
         confidence: of the interval, 0 to 1.
-        analyses: how often it is asked at most.
-        same_as: what the policy does exactly as (`same_as_known`).
-        left_out: the types of the workload's mix that it leaves out (`left_out_by`). It is not
-            better then, however many others it commits.
+        analyses: the most repetitions of the test.
+        same_as: the known algorithm that the policy is equivalent to (`same_as_known`).
+        left_out: the types of the workload's mix that it leaves out (`left_out_by`), with which a
+            policy is never better.
     """
     each = 1 - (1 - confidence) / analyses
     found = {name: ratio_interval(taken, each) for name, taken in ratios.items() if taken}
     if not found:
         return None
     best = min(found, key=lambda name: found[name].ratio)
-    unbeaten = [name for name, one in found.items() if one.low is None or one.low <= 1]
+    unbeaten = [name for name, ratio in found.items() if ratio.low is None or ratio.low <= 1]
     if unbeaten and best not in unbeaten:
         best = min(unbeaten, key=lambda name: found[name].ratio)
-    one = found[best]
-    kind = Kind.UNCHANGED if same_as is not None else _kind(one)
+    chosen = found[best]
+    kind = Kind.UNCHANGED if same_as is not None else _kind(chosen)
     if kind is Kind.BETTER and left_out is not None:
         kind = Kind.LEAVES_OUT
     return Verdict(
-        kind, best, one.ratio, one.low, one.high, one.repeats, confidence, same_as, left_out
+        kind,
+        best,
+        chosen.ratio,
+        chosen.low,
+        chosen.high,
+        chosen.repeats,
+        confidence,
+        same_as,
+        left_out,
     )
 
 
 def ratios_judged(name: str, comparisons: Sequence[Comparison]) -> list[dict[str, list[float]]]:
-    """A policy's ratios to those that it is judged against, of each comparison, by repeat.
+    """Return a policy's ratios to the others, by comparison and repeat.
 
-    One that left a type of the workload's mix out is no measure of others, however much it
-    commits. It counts only where every other one left a type out as well.
+    A policy that left a type of the workload's mix out counts only if all others did, too.
     """
-    found = [one.ratios(name) for one in comparisons]
-    short = {row.subject.name for one in comparisons for row in one.rows if row.shortfalls}
-    kept = [{other: taken for other, taken in one.items() if other not in short} for one in found]
+    found = [comparison.ratios(name) for comparison in comparisons]
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    short = {row.subject.name for row in rows if row.shortfalls}
+    kept = [
+        {other: taken for other, taken in ratios.items() if other not in short} for ratios in found
+    ]
     return kept if all(kept) else found
 
 
 def left_out_by(name: str, comparisons: Sequence[Comparison]) -> str | None:
-    """The types that a policy leaves out of the mix in some comparison, in words; None if none."""
-    rows = [row for one in comparisons if (row := one.row(name)) is not None and row.shortfalls]
+    """Return the types that a policy leaves out in some comparison, in words; None if none."""
+    found = (comparison.row(name) for comparison in comparisons)
+    rows = [row for row in found if row is not None and row.shortfalls]
     return left_out_words(rows[0]) if rows else None
 
 
@@ -203,7 +213,7 @@ def _kind(one: RatioInterval) -> Kind:
         return Kind.NO_DIFFERENCE if tied else Kind.UNDECIDED
     if one.low > 1 or one.high < 1:
         return Kind.BETTER if one.low > 1 else Kind.WORSE
-    # Too little was measured to say that nothing is gained.
+    # A wide interval does not show equality.
     return Kind.UNDECIDED if _is_wide(one.low, one.high) else Kind.NO_DIFFERENCE
 
 
@@ -212,15 +222,15 @@ def _is_wide(low: float, high: float) -> bool:
 
 
 def same_as_known(document: PolicyDocument) -> str | None:
-    """The known algorithm that a table does exactly as, in words; None if it is none.
+    """Return the known algorithm that a table is equivalent to, in words; None if there is none.
 
-    Cells that have no effect do not count. OCC under a constant backoff is known as well: it is
+    Cells without effect do not count. OCC with a constant backoff is known as well: it is
     `silo_tuned`.
     """
     known = {policy_words(name): build(document.signature) for name, build in SEEDS.items()}
     backoffs = list(document.backoff.values())
     first = backoffs[0]
-    if all(one == first for one in backoffs) and not any((*first.abort, *first.commit)):
+    if all(backoff == first for backoff in backoffs) and not any((*first.abort, *first.commit)):
         words = f"{policy_words('occ')} under a constant backoff of {first.initial_us:g} µs"
         known[words] = replace(SEEDS["occ"](document.signature), backoff=document.backoff)
     return next((words for words, one in known.items() if not explain(one, document).cells), None)

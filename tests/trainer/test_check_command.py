@@ -50,7 +50,7 @@ def test_no_protocol_table_or_schedule_has_a_finding(
     print(done.output)  # the counts
     assert done.exit_code == 0, done.output
     assert f"{trials} trials" in done.output
-    assert "nothing was wrong" in done.output
+    assert "no failures found" in done.output
     assert not (tmp_path / "counterexample").exists()
 
 
@@ -245,7 +245,7 @@ def test_a_repeated_trial_is_identical(tmp_path: Path) -> None:
     path.write_text(PLAN.trial(1).to_json())
     outputs = {run(f"replay={path}").output for _ in range(2)}
     assert len(outputs) == 1
-    assert "nothing was wrong" in outputs.pop()
+    assert "no failures found" in outputs.pop()
 
 
 def test_a_killed_process_is_a_finding() -> None:
@@ -327,7 +327,7 @@ def test_an_invalid_history_is_not_exported(tmp_path: Path) -> None:
     )
     for code, damaged, message in (
         (2, changed(path, worker=1 << 17), "contradicts itself: attempt 0: worker 131072"),
-        (2, none, "there is nothing to judge: it holds no attempt at a transaction"),
+        (2, none, "there is nothing to check: it holds no attempt at a transaction"),
         (2, alone, "attempts, of which none committed or rolled back"),
         (1, changed(path, began=whole.attempts["ended"] + 1), "before it began"),
     ):
@@ -361,18 +361,18 @@ def test_trials_without_transactions_are_no_success(
         done = run(*words)
         assert done.exit_code == 1, done.output
         assert f"error: nothing was checked: {why}" in done.stderr
-        assert "nothing was wrong" not in done.output
+        assert "no failures found" not in done.output
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         (["trials=0"], "trials=0: must be at least 1"),
-        (["trials=null"], "needs a budget="),
+        (["trials=null"], "needs budget="),
         (["budget=-1"], "budget=-1.0: must be above 0"),
         (["schedules=[clok]"], "must be some of clock, delays, priorities"),
         (["schedules=[]"], "must be some of"),
-        (["policy=[]", "random=0"], "nothing is left"),
+        (["policy=[]", "random=0"], "there is nothing to check"),
         (["policy=silu"], "did you mean silo?"),
         (["policy=nothing.json"], "nothing.json"),
         (["replay=nothing.json"], "replay=nothing.json: can't be read"),

@@ -247,7 +247,7 @@ def test_a_run_with_a_changed_base_is_not_resumed(tpcc: Signature) -> None:
     done = run("train", f"resume={folder.name}")
     assert done.exit_code == 2
     assert "search.base is base.json (" in done.output
-    assert ", and was base.json (" in done.output
+    assert ", but was base.json (" in done.output
 
 
 def test_a_run_whose_cells_changed_meaning_is_not_resumed(
@@ -268,21 +268,21 @@ def test_a_run_whose_cells_changed_meaning_is_not_resumed(
 def test_a_schedule_is_searched_only_for_workloads_with_hints() -> None:
     done = run("train", *VIRTUAL, "experiment=schedule", "workload.name=transfer")
     assert done.exit_code == 1
-    assert "no schedule can be searched for" in done.output
+    assert "can't search for a schedule" in done.output
     assert "leave schedule out of search.actions" in done.output
 
 
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("machine.cores=3", "machine.cores is 3, and was 4"),
-        ("machine.costs.memory_ns=300", "machine.costs.memory_ns is 300.0, and was"),
-        ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, and was 0.003"),
-        ("workload.warehouses=2", "workload.warehouses is 2, and was 1"),
-        ("machine=threads", "machine.kind is threads, and was virtual"),
+        ("machine.cores=3", "machine.cores is 3, but was 4"),
+        ("machine.costs.memory_ns=300", "machine.costs.memory_ns is 300.0, but was"),
+        ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, but was 0.003"),
+        ("workload.warehouses=2", "workload.warehouses is 2, but was 1"),
+        ("machine=threads", "machine.kind is threads, but was virtual"),
         (
             "search.actions=[backoff]",
-            "search.actions is backoff, and was backoff, dirty",
+            "search.actions is backoff, but was backoff, dirty",
         ),
     ],
 )
@@ -458,7 +458,7 @@ def test_an_unusable_runs_dir_is_reported_at_once(name: str) -> None:
     Path("loop").symlink_to("loop")
     done = run("train", *QUICK, f"runs_dir={name}")
     assert done.exit_code == 2
-    words = ("there is a file in the place of a folder", "no folder can be made there: ")
+    words = ("there is a file in the place of a folder", "no folder can be created there: ")
     assert any(f"runs_dir={name}: {one}" in done.output for one in words)
     assert "File exists" not in done.output
 

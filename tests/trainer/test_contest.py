@@ -370,7 +370,7 @@ def test_invalid_saved_settings_are_reported() -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 2
     assert "config.yaml" in done.output
-    assert "repeat the run" in done.output
+    assert "train again" in done.output
 
 
 @pytest.mark.parametrize(
@@ -431,11 +431,11 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
 def test_sweeps_that_cannot_be_compared_are_refused() -> None:
     another()
     for arguments, words in (
-        (["sweep=[mine,other]"], "of several sweeps, name a folder for what is written"),
-        (["sweep=[mine,mine]"], "mine is there twice"),
+        (["sweep=[mine,other]"], "several sweeps need a folder for the results"),
+        (["sweep=[mine,mine]"], "mine is named twice"),
         (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
-        (["sweep=[]"], "name the sweep whose runs are compared"),
-        (["sweep=mine,other"], "sweep=mine,other: of several sweeps, name a folder"),
+        (["sweep=[]"], "sweep=: names no sweep"),
+        (["sweep=mine,other"], "sweep=mine,other: several sweeps need a folder"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
         done = run("lab", "searches", *arguments, *FRESH)
@@ -495,7 +495,7 @@ def test_a_run_without_a_table_has_the_score_0() -> None:
     assert found_nothing("random-seed1") == 1
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
-    assert "not finished" not in done.output
+    assert "unfinished" not in done.output
     told = "1 of 2 runs of random found no usable table, and count with the score 0"
     assert told in (FOLDER / "contest.md").read_text()
     assert told in " ".join(done.output.split())
@@ -579,11 +579,11 @@ def test_ctrl_c_on_real_cores_keeps_other_results(monkeypatch: pytest.MonkeyPatc
 
 def test_a_contest_without_runs_shows_what_to_do() -> None:
     for arguments, words in (
-        (["lab", "searches"], "name the sweep"),
+        (["lab", "searches"], "names no sweep"),
         (["lab", "searches", "sweep=nosuch"], "no such sweep"),
         (["lab", "searches", "sweep=mine", "share=2"], "share=2"),
         (["lab", "searches", "sweep=mine", "rounds=0"], "rounds=0"),
-        (["lab", "searches", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
+        (["lab", "searches", "sweep=mine", "seed=2"], "seed=2: is the seed of a run"),
         (["lab", "searches", "sweep=mine", "baselines=[occ,no]"], "policy=no: no such policy"),
     ):
         done = run(*arguments)
@@ -687,4 +687,4 @@ def test_equal_cells_with_different_classifiers_are_different_tables(tpcc: Signa
 def test_an_unsupported_group_is_reported() -> None:
     done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
-    assert "machine=virtual: this command has no machine; --settings shows" in done.output
+    assert "machine=virtual: this command has no machine; --settings lists" in done.output

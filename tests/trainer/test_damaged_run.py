@@ -174,7 +174,7 @@ def test_a_run_with_damaged_overrides_is_unchanged(folder: Path) -> None:
         done = run("train", f"resume={folder}")
         assert done.exit_code == 2
         assert "overrides.json" in done.output
-        assert "write it anew" in done.output
+        assert "restore it" in done.output
         assert contents(folder) == before
 
 
@@ -182,7 +182,7 @@ def test_a_run_that_never_began_differs_from_a_missing_one(folder: Path) -> None
     (folder / "overrides.json").unlink()
     done = run("train", f"resume={folder.name}")
     assert done.exit_code == 2
-    assert "the run was ended before it began; start a new one" in done.output
+    assert "the run ended before it started; start a new one" in done.output
 
 
 def _has_a_cure(output: str, folder: Path, name: str = "") -> None:

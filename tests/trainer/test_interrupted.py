@@ -25,6 +25,6 @@ def test_an_interrupt_before_the_search_shows_how_to_resume(
     assert done.exit_code == 130
     (folder,) = (path for path in runs_dir.iterdir() if path.name.startswith("20"))
     if where == "remove_unfinished":
-        assert f"interrupted before {folder} had begun" in done.output
+        assert f"interrupted before {folder} was started" in done.output
     else:
         assert f"interrupted; resume with: heddle train 'resume={folder}'" in done.output

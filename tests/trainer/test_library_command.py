@@ -130,7 +130,7 @@ def test_a_folder_without_tables_is_reported(
     for folder, message in (
         ("nowhere", "--folder nowhere: there is no such folder"),
         ("good.json", "--folder good.json: there is no such folder"),
-        ("empty", "--folder empty: holds no table (*.json)"),
+        ("empty", "--folder empty: contains no table (*.json)"),
     ):
         done = run("policy", verb, "--folder", folder)
         assert done.exit_code == 2, done.output
@@ -278,7 +278,7 @@ def test_tables_are_replaced_only_on_request(elsewhere: ModuleType) -> None:
     assert add("good.json").exit_code == 0
     again = add("good.json")
     assert again.exit_code == 2
-    assert "is there already; --replace replaces it" in again.output
+    assert "exists already; replace it with --replace" in again.output
     assert add("good.json", "--replace").exit_code == 0
 
 
@@ -318,20 +318,23 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
     ("words", "message"),
     [
         (("add", "absent.json"), "there is no such file"),
-        (("add", "."), "is no folder of a run"),
+        (("add", "."), "is not a readable folder of a run"),
         (("add", "good.json", "--name", "a/b"), "letters, digits and _; use --folder"),
         (("add", "good.json", "--name", ""), "letters, digits and _; use --folder"),
         (("add", "good.json", "--name", "x" * 300), "letters, digits and _; use --folder"),
         (("add", "good.json", "--name", "ic3"), "has another meaning"),
         (("add", "good.json", "--name", "silo"), "has another meaning"),
         (("add", "good.json", "--name", "library"), "has another meaning"),
-        (("add", "good.json", "machine=threads"), "machine=threads: the library is measured on"),
+        (
+            ("add", "good.json", "machine=threads"),
+            "machine=threads: tables of the library",
+        ),
         (("verify", "x" * 300), "is too long for the name of a file"),
         (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),
         (("verify", "--json", "x" * 250), "File name too long; choose a shorter name"),
         (("verify", "--json", "/dev/null"), "is a device or a pipe"),
-        (("add", "good.json", "--folder", "good.json"), "can't be made"),
-        (("add", "plain.json"), "does not say for which workload"),
+        (("add", "good.json", "--folder", "good.json"), "can't be created"),
+        (("add", "plain.json"), "does not name workload, machine and cores"),
         (("add", "good.json", "baselines=[]"), "needs baselines"),
         (("add", "good.json", "baselines=[sill]"), "did you mean silo?"),
         (("verify", "nothing"), "the library has no such table"),
@@ -414,7 +417,7 @@ def test_adding_a_table_measures_the_nearest_ones(elsewhere: ModuleType) -> None
     done = add("worse.json", "workload.warehouses=2", "baselines=[silo,occ]")
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
-    assert "is faster there: a search may start from it, with 'search.start=[tpcc_" in words
+    assert "is faster there; start a search from it with 'search.start=[tpcc_" in words
     added = json.loads(Path(f"library/{NAME.replace('4', '2')}.json").read_text())
     assert set(added["provenance"]["scores"]) <= set(added["provenance"]["library"]["lowest"])
     assert mate not in added["provenance"]["scores"]
@@ -494,7 +497,7 @@ def test_tables_that_could_not_be_read_back_are_not_measured(
     monkeypatch.setattr("trainer.command.policy_library.measure_scores", None)
     done = add("good.json")
     assert done.exit_code == 2, done.output
-    assert "good.json: can't be kept: " in done.output
+    assert "good.json: can't be recorded: " in done.output
     assert "cores is 3" in done.output
     assert not list(Path("library").iterdir())
 

@@ -39,7 +39,7 @@ def test_a_file_system_without_locks_causes_a_warning(
     with caplog.at_level(logging.WARNING), held(tmp_path):
         pass
     assert "the file system has no locks" in caplog.text
-    assert f"no other process works in {tmp_path}" in caplog.text
+    assert f"no other process uses {tmp_path}" in caplog.text
 
 
 def test_other_lock_errors_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,9 +49,9 @@ def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path, rou
     ("text", "message"),
     [
         ("word_ns: 1\n", "cores_per_socket is missing"),
-        ("speed: 3\n", "speed is no cost"),
+        ("speed: 3\n", "speed is not a cost"),
         ("- 1\n", "cores_per_socket is missing"),
-        ("a: [\n", "is no YAML"),
+        ("a: [\n", "is not YAML"),
         ("", "cores_per_socket is missing"),
     ],
 )
@@ -98,9 +98,9 @@ def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("machine=threads",), "names the machine that real cores are compared with"),
-        (("machine.cores=256",), "real cores here to compare with"),
-        (("policy=silo", "random=0", "mutated=0"), "1 policies to compare: it takes three"),
+        (("machine=threads",), "must be the virtual machine"),
+        (("machine.cores=256",), "real cores are usable here"),
+        (("policy=silo", "random=0", "mutated=0"), "1 policies to compare: three are needed"),
         (("policy=sill",), "did you mean silo?"),
         (("random=-1",), "must not be negative"),
         (("rounds=0",), "rounds=0: must be at least 1"),
@@ -121,7 +121,7 @@ def test_calibration_refuses_a_processor_quota(
     monkeypatch.setattr("trainer.command.calibrate.this_host", lambda: host)
     done = run("machine", "calibrate", "output=mine.yaml")
     assert done.exit_code == 2
-    assert "0.5 processors' time of 2 cores (cpu.max)" in done.output
+    assert "to the time of 0.5 of 2 cores (cpu.max)" in done.output
 
 
 def test_an_interrupted_calibration_keeps_the_hardware(
@@ -133,7 +133,7 @@ def test_an_interrupted_calibration_keeps_the_hardware(
     monkeypatch.setattr(calibration, "_virtual_ns", interrupted)
     done = run("machine", "calibrate", "output=mine.yaml", "rounds=1", "seconds=0.01")
     assert done.exit_code == 130
-    assert "was not measured" in done.output
+    assert "were not measured" in done.output
     text = (tmp_path / "mine.yaml").read_text()
     assert "memory_ns: 130.0" in text
     assert "# Not measured: lookup_ns: interrupted." in text

@@ -172,7 +172,7 @@ def refusal(*arguments: str) -> str:
     lines = [line for line in done.output.splitlines() if line.strip()]
     told = next(number for number, line in enumerate(lines) if line.lower().startswith("error"))
     # An unknown key is followed by the list of known keys.
-    assert len(lines) - told <= 3 or "Settings, with the values they have now:" in lines, words
+    assert len(lines) - told <= 3 or "Settings and their present values:" in lines, words
     assert len(lines[told]) < 1000, words
     assert set(Path().rglob("*")) == before, words
     return done.output

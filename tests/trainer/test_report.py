@@ -324,7 +324,7 @@ def test_a_damaged_file_is_named(
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ([], "names no run"),
+        ([], "no run is named"),
         (["no_such"], "no_such: no such run; there are one"),
         ([""], "'': no such run; there are one"),
         (["one", "./runs/one"], "is named twice"),
@@ -332,7 +332,7 @@ def test_a_damaged_file_is_named(
         (["one", "output=runs"], "is a directory"),
         (["one", "outputt=x"], "did you mean output?"),
         (["one", "timeline.lanes=0"], "timeline.lanes=0: must be at least 1"),
-        (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
+        (["one", "beside=silo"], "beside=silo: is not a seed policy; there are occ, two_phase"),
     ],
 )
 def test_mistakes_are_reported(

@@ -68,8 +68,16 @@ def test_no_page_is_written_if_disabled() -> None:
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (RuntimeError("no ink"), 0, "the page could not be made (no ink); try: heddle report"),
-        (KeyboardInterrupt(), 130, "interrupted before the page was made; make it with: heddle"),
+        (
+            RuntimeError("no ink"),
+            0,
+            "the page could not be written (no ink); try again with: ",
+        ),
+        (
+            KeyboardInterrupt(),
+            130,
+            "interrupted before the page was written; write it with: ",
+        ),
     ],
 )
 def test_a_failing_page_does_not_affect_the_run(
@@ -124,4 +132,4 @@ def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> 
 
     done = run("report", "mine", "mine")
     assert done.exit_code == 2
-    assert "mine: is a sweep, of which a page shows one alone" in done.output
+    assert "mine: is a sweep, and a page shows only one" in done.output

@@ -289,12 +289,15 @@ def test_without_scenarios_the_set_workload_is_the_only_one(
             "search.generations: scenarios may differ in settings of",
         ),
         ("[{workload.warehouses:1},{case:tpcc_1}]", r"1 \(warehouses 1\) and 2 \(tpcc_1\) are the"),
-        ("[{machine:virtual},{machine:threads}]", "threads; a training is on virtual cores or on"),
-        ("[{machine:virtual,workload.warehouses:[1,4]}]", "set machine=virtual there, and leave"),
+        ("[{machine:virtual},{machine:threads}]", "threads; set the same machine= in all"),
+        (
+            "[{machine:virtual,workload.warehouses:[1,4]}]",
+            "set machine=virtual for the training",
+        ),
         ("[{}]", "sets nothing"),
         ("[{workload.warehouses:[]}]", "sets nothing"),
         ("[1]", "robust.scenarios"),
-        (f"[{{workload.warehouses:{list(range(1, 100))}}}]", "makes 99 scenarios; there may be 64"),
+        (f"[{{workload.warehouses:{list(range(1, 100))}}}]", "makes 99 scenarios; set at most 64"),
     ],
 )
 def test_invalid_scenarios_are_refused(
@@ -362,8 +365,8 @@ def test_a_run_resumes_only_with_the_same_scenarios(elsewhere: ModuleType) -> No
     for other, message in (
         ("robust.scenarios=[{workload.warehouses:[1,2]}]", "scenario 2's workload.warehouses is 2"),
         ("robust.scenarios=[{workload.warehouses:[1,4,8]}]", "scenario 3's machine.kind is"),
-        ("robust.scenarios=[]", "is not set, and was"),
-        ("robust.objective=mean", "robust.objective is mean, and was worst"),
+        ("robust.scenarios=[]", "is not set, but was"),
+        ("robust.objective=mean", "robust.objective is mean, but was worst"),
     ):
         done = run("train", f"resume={folder}", other)
         assert done.exit_code == 2, done.output

@@ -153,7 +153,7 @@ def test_only_the_named_run_is_removed(runs: Path) -> None:
     with held(runs / "one"):
         done = run("runs", "remove", "--yes", "one", "two")
     assert done.exit_code == 1
-    assert "another process is working here" in done.output
+    assert "another process uses this folder" in done.output
     assert ((runs / "one").exists(), (runs / "two").exists()) == (True, False)
     (runs / ".removed-old").mkdir()  # an interrupted removal
     assert run("runs", "remove", "--yes", "sweeps/mine/001-tpcc", "one").exit_code == 0

@@ -36,7 +36,7 @@ def test_a_published_policy_is_run_and_reported(tmp_path: Path) -> None:
     done = run(*SMALL, f"policy={tmp_path}", "seconds=0.6", "report_seconds=0.3")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert f"ycsb on 1 real core; the policy is {tmp_path / 'policy.json'}" in lines[0]
+    assert f"ycsb on 1 real core; policy {tmp_path / 'policy.json'}" in lines[0]
     assert sum("switched to learned" in line for line in lines) == 1
     reports = [line for line in lines if "commits/s" in line]
     assert len(reports) == 2
@@ -66,7 +66,7 @@ def test_a_file_for_another_workload_is_refused_and_the_fallback_runs(tmp_path: 
         ([], "policy= names no file"),
         (["policy=nowhere"], "policy=nowhere: there is no such file or folder"),
         (["policy=nowhere/policy.json"], "there is no folder nowhere"),
-        (["policy=new.json", "machine=virtual"], "machine=virtual: a run on virtual cores"),
+        (["policy=new.json", "machine=virtual"], "machine=virtual: serve needs real cores"),
         (["policy=new.json", "fallback=silo_tuned"], "fallback=silo_tuned"),
         (["policy=new.json", "fallback=slio"], "slio"),
         (["policy=new.json", "report_seconds=0"], "report_seconds=0"),
@@ -75,8 +75,8 @@ def test_a_file_for_another_workload_is_refused_and_the_fallback_runs(tmp_path: 
         (["policy=new.json", "grown_mib_max=0"], "grown_mib_max=0"),
         (["policy=new.json", "polling=1"], "polling"),
         (["policy=new.json", "workload.record=1"], "record"),
-        (["policy='a\0.json'"], "is no path"),
-        ([f"policy={'a' * 300}.json"], "can't be looked at"),
+        (["policy='a\0.json'"], "is not a path"),
+        ([f"policy={'a' * 300}.json"], "can't be accessed"),
     ],
 )
 def test_a_mistake_is_one_message(

@@ -176,7 +176,7 @@ def test_a_search_needs_no_settings_file() -> None:
     assert train("search=dummy", "search.cells=3").search == DummyConfig(name="dummy", cells=3)
     with pytest.raises(UsageError, match=r"did you mean search\.cells\?"):
         train("search=dummy", "search.cell=3")
-    with pytest.raises(UsageError, match="it is there with search=dummy"):
+    with pytest.raises(UsageError, match="it is available with search=dummy"):
         train("search.cells=3")
 
 
@@ -212,24 +212,30 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.proposals=3.5", "search.proposals=3.5: Value '3.5'"),
-        ("search.parents=3", "no setting search.parents with search=guided; it is there with sear"),
-        ("search.decay=1", "it is there with search=evolution or evolution_quick\n"),
+        ("search.parents=3", "no setting search.parents with search=guided; it is available with "),
+        ("search.decay=1", "it is available with search=evolution or evolution_quick\n"),
         (
             "workload.theta=0.9",
-            "with workload=tpcc; it is there with workload=epinions, micro, smallbank, ",
+            "with workload=tpcc; it is available with workload=epinions, micro, smallbank, ",
         ),
-        ("machine.costs.memory_ns=9", "with machine=threads; it is there with machine=virtual\n"),
+        (
+            "machine.costs.memory_ns=9",
+            "=threads; it is available with machine=virtual\n",
+        ),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
         ("workload.mix=3", "must be a word, such as workload.mix=read_write"),
         ("evaluation.rungs=three", "evaluation.rungs=[three]: "),
         ("run=3", "set one of run.seconds, run.repeats, run.warmup"),
-        ("seed", "written key=value"),
+        ("seed", "write key=value"),
         ("seed=[1", "can't be read"),
         ("~seed", "can't be removed"),
         ("machine.cores=0", "machine.cores=0: must be at least 1"),
         ("machine.cores=100000", "machine.cores=100000: must be at most 1024"),
         ("run.seconds=0", "run.seconds=0.0: must be above 0"),
-        ("machine.kind=abacus", "machine.kind=abacus: the machine is chosen with machine="),
+        (
+            "machine.kind=abacus",
+            "abacus: can't be set; choose the machine with machine=",
+        ),
         ("machine=abacus", "there is no such machine; there are threads, virtual"),
         ("machine=vitual", "did you mean virtual?"),
         ("timing=fast", "there are slow_store, threads, virtual"),
@@ -278,16 +284,16 @@ def test_mistakes_on_virtual_cores_are_reported(name: str, override: str, messag
 def test_a_command_without_a_group_does_not_list_its_choices() -> None:
     with pytest.raises(UsageError) as caught:
         compose_settings("evaluate", ["search.parents=3"], EvaluateConfig)
-    assert "it is there with" not in str(caught.value)
+    assert "it is available with" not in str(caught.value)
     with pytest.raises(UsageError) as caught:
         compose_settings("nightly", ["workload.warehouses=3"], NightlyConfig)
-    assert "it is there with" not in str(caught.value), "a night is of a trace"
+    assert "it is available with" not in str(caught.value), "a night is of a trace"
 
 
 def test_a_missing_setting_names_the_typed_choice() -> None:
     with pytest.raises(UsageError) as caught:
         train("search=evolution_quick", "search.elites=3")
-    assert "with search=evolution_quick; it is there with search=guided\n" in str(caught.value)
+    assert "with search=evolution_quick; it is available with search=guided\n" in str(caught.value)
 
 
 def test_the_maximum_number_of_cores() -> None:

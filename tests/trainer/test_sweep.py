@@ -123,7 +123,7 @@ def test_values_that_cannot_be_listed_are_refused(typed: list[str], told: str) -
 def test_several_values_without_multirun_are_reported() -> None:
     done = train(*SMALL, "seed=1,2")
     assert done.exit_code == 2
-    assert "seed=1,2: takes one value; add -m for a run of each" in done.output
+    assert "seed=1,2: takes one value; add -m for one run per value" in done.output
     shown = train("-m", "--settings", "seed=3,4")
     assert shown.exit_code == 0, shown.output
     assert "seed: 3" in shown.output
@@ -272,16 +272,16 @@ def test_a_failing_run_does_not_prevent_others(
     [
         (["sweep=mine"], "add -m"),
         (["-m", "sweep=nosuch"], "no such sweep"),
-        (["-m", "sweep=mine", "workload.warehouses=2"], "was begun otherwise"),
-        (["-m", "sweep=mine", "search.generations=1,2"], "was begun otherwise"),
+        (["-m", "sweep=mine", "workload.warehouses=2"], "differs from the settings of"),
+        (["-m", "sweep=mine", "search.generations=1,2"], "differs from the settings of"),
         (["-m", "sweep=mine", "seed=x"], "seed=x"),
         (["-m", "sweep=mine", "resume=other"], "leave out -m"),
-        (["-m", *SMALL, "sweep=", "seed=1,2"], "sweep=: names no folder of its own; type a name"),
-        (["-m", *SMALL, "sweep=.", "seed=1,2"], "sweep=.: names no folder of its own"),
-        (["-m", *SMALL, "sweep=..", "seed=1,2"], "sweep=..: names no folder of its own"),
-        (["-m", *SMALL, "sweep=mine/..", "seed=1,2"], "sweep=mine/..: names no folder of its own"),
+        (["-m", *SMALL, "sweep=", "seed=1,2"], "sweep=: is not a name of a sweep; write one"),
+        (["-m", *SMALL, "sweep=.", "seed=1,2"], "sweep=.: is not a name of a sweep"),
+        (["-m", *SMALL, "sweep=..", "seed=1,2"], "sweep=..: is not a name of a sweep"),
+        (["-m", *SMALL, "sweep=mine/..", "seed=1,2"], "sweep=mine/..: is not a name of a sweep"),
         (["-m", "seed=1,2", "hydra.sweep.dir=x"], "hydra.sweep.dir=x: can't be set"),
-        (["-m", "seed=interval(1,5)"], "name the values"),
+        (["-m", "seed=interval(1,5)"], "list the values"),
         (["-m", "seed=1,2", "search=evolution,nosuch"], "nosuch"),
         (["experiment=factor_analysis"], "is a sweep over search.actions; add -m"),
         (["experiment=search_contest"], "is a sweep over seed, case, search; add -m"),

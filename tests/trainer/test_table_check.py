@@ -96,7 +96,7 @@ def test_a_search_without_a_table_returns_a_seed(
     assert load(tmp_path / "run" / "policy.json").provenance["origin"] in SEEDS
     assert Checkpoint.load(tmp_path / "run").incumbents == []
     said = training._display.console.file.getvalue()  # type: ignore[attr-defined]
-    assert "found no table that can be used; a seed is what is left" in said
+    assert "found no usable table; the best seed is used" in said
 
 
 def test_a_process_killed_for_its_memory_does_not_fail_the_table(

@@ -114,7 +114,7 @@ def test_a_failing_place_does_not_affect_others(
         "policy=silo", "reference=silo", "machine=virtual", "machine.cores=2,3,4", "output=found"
     )
     assert done.exit_code == 1
-    assert "could not be measured: cores 3: silo: worker 0 is stuck" in done.output
+    assert "not measured: cores 3: silo: worker 0 is stuck" in done.output
     found = json.loads((tmp_path / "found" / "transfer.json").read_text())
     assert [bool(column["comparison"]["results"]) for column in found["columns"]] == [
         True,
@@ -136,7 +136,7 @@ def test_violations_are_reported_with_their_place(elsewhere: ModuleType) -> None
         (("policy=",), "policy= names no policy"),
         (("policy=sill",), "did you mean silo?"),
         (("reference=sill",), "reference=sill: no such policy"),
-        (("seed=1,2",), "only settings of workload, machine, schedule and case may have them"),
+        (("seed=1,2",), "only settings of workload, machine, schedule and case may have several"),
         (("workload.warehouses=range(1,9000000)",), "over 1000 combinations"),
         (("workload.warehouses=1,x",), "workload.warehouses=x: must be a whole number"),
         (("machine.cores=glob(*)",), "write the values with commas, such as machine.cores=1,4"),

@@ -151,7 +151,7 @@ def test_a_sweep_over_lists_is_unchanged() -> None:
 
 
 def test_unreadable_values_show_how_to_quote_them() -> None:
-    with pytest.raises(UsageError, match="quotes, which the shell must not take away") as raised:
+    with pytest.raises(UsageError, match="quote the value, also for the shell") as raised:
         parse_overrides(["seed=a#b"])
     assert """'seed='"'"'a#b'"'"''""" in str(raised.value)
 

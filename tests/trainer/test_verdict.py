@@ -81,7 +81,7 @@ def test_a_wide_interval_asks_for_more_repeats() -> None:
     found = validated(silo=[0.5, 1.4, 3.9])
     assert found.kind is Kind.UNDECIDED
     assert found.line.startswith("not decided: 1.398 × silo (95% interval 0.1")
-    assert "too wide to tell; allow more repeats (verdict.repeats_max, verdict.se" in found.line
+    assert "too wide; allow more repeats (verdict.repeats_max, verdict.se" in found.line
     assert not found.is_decided(0.01)
     sure = validated(silo=[1.45, 1.6, 1.8])
     assert (sure.kind, sure.is_decided(0.01)) == (Kind.BETTER, False)
@@ -216,7 +216,7 @@ def test_an_unchanged_algorithm_is_no_gain() -> None:
     found = judge({"silo_tuned": around(1.233)}, 0.95, same_as="OCC")
     assert found is not None
     assert found.kind is Kind.UNCHANGED
-    assert "no gain: use silo_tuned; what was learned is OCC unchanged" in found.line
+    assert "no gain: use silo_tuned; the learned policy is OCC unchanged" in found.line
 
 
 # ---- repeats until a decision --------------------------------------------------------------------
@@ -330,8 +330,8 @@ def test_evaluate_adds_repeats_on_request(mine: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "policy=silo,occ", "--fail-unless-better"], "names no policy of a file"),
-        (["train", "-m", "seed=1,2", "--fail-unless-better"], "is of one run; leave out -m"),
+        (["evaluate", "policy=silo,occ", "--fail-unless-better"], "names no policy from a file"),
+        (["train", "-m", "seed=1,2", "--fail-unless-better"], "takes one run; leave out -m"),
         (["train", "verdict.confidence=1"], "verdict.confidence=1.0: must be at most 0.9999"),
         (["train", "verdict.equal_within=-1"], "verdict.equal_within=-1.0: must not be negative"),
         (["evaluate", "verdict.repeats_max=0"], "verdict.repeats_max=0: must be at least 1"),

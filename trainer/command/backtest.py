@@ -35,25 +35,27 @@ def run_past_nights(settings: Sequence[str], days: int, rounds: int) -> None:
     """Retrain on the last days of a trace as `heddle nightly` does, and measure each next day.
 
     Args:
-        settings: as typed for `heddle nightly`.
+        settings: the settings of `heddle nightly`.
         days: the number of nights.
         rounds: comparisons on each next day, each on a schedule of its own.
 
     Raises:
         UsageError: a setting is wrong, or the trace has too few days.
-        SystemExit: it was interrupted, or no day could be measured.
+        SystemExit: the backtest was interrupted, or no day could be measured.
     """
     config = compose_settings("nightly", settings, NightlyConfig)
     if config.state is None:
-        raise UsageError("state= names no folder; such as state=backtest")
+        raise UsageError("state= names no folder; set it, such as state=backtest")
     if config.day is not None:
-        raise UsageError(f"day={config.day}: the days are the trace's last; --days says how many")
+        raise UsageError(
+            f"day={config.day}: a backtest uses the trace's last days; set --days instead"
+        )
     check_night(config)
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     typed = [*settings, "--days", days, "--rounds", rounds]
     try:
         with resumed_by(heddle_command("nightly", "--backtest", *typed)):
-            verdict = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
+            verdict = _run_nights(config, StateFolder(Path(config.state)), days, rounds)
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
@@ -65,15 +67,15 @@ PAGE = "backtest.md"
 PICTURE = "backtest.png"
 
 
-def _have_nights(
+def _run_nights(
     config: NightlyConfig, state: StateFolder, days: int, rounds: int
 ) -> Verdict | None:
     if config.trace is None:
-        raise UsageError("trace= names no folder; heddle trace import makes one")
+        raise UsageError("trace= names no folder; create a trace with heddle trace import")
     trace = open_trace(Path(config.trace))
     nights_of(trace, days)
     versions: Versions = {}
-    if config.mlflow.uri is not None:  # a folder of its own has no policies at first
+    if config.mlflow.uri is not None:  # a new store in the folder has no policies
         reader = read_from(MlflowStore(config.mlflow.uri, state.path))
         versions = hold_versions(config, saved_versions(state), reader.by_version)
     state.make()
@@ -95,7 +97,7 @@ def _show(verdict: Verdict | None, steps: list[Step]) -> None:
 
 
 def _write(config: NightlyConfig, state: StateFolder, trace: Trace, steps: list[Step]) -> list[str]:
-    """Write the page and its picture; the line that says where they are."""
+    """Write the page and its picture; return the line that names them."""
     write_atomically(state.path / PAGE, page_of(steps, config.held_out.confidence))
     if found := measured(steps):
         plot_days(found, trace.manifest.synthetic, state.path / PICTURE)

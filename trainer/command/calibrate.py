@@ -1,4 +1,4 @@
-"""`heddle machine calibrate`: what virtual cores must cost to be like the real ones here."""
+"""`heddle machine calibrate`: measure the costs of virtual cores that model this machine."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ from trainer.run_version import heddle_version
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def calibrate(settings: tuple[str, ...], show: bool) -> None:
-    r"""Measure this machine and write what virtual cores must cost to be like its cores.
+    r"""Measure this machine and write the costs of virtual cores that model it.
 
-    Latencies of caches, memory, transfers between cores and single instructions are probed; what
-    the engine's own steps take is fitted on one core, over several workloads and protocols. Takes a
-    few minutes, and wants the machine for itself. What could not be measured is said.
+    The command probes latencies of caches, memory, transfers between cores and single instructions.
+    It fits the time of the engine's own steps on one core, over several workloads and protocols.
+    It takes a few minutes and needs an otherwise idle machine. Costs that could not be measured
+    are reported.
 
     \b
     Examples:
@@ -57,9 +58,8 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
     host = this_host()
     if host.quota is not None and host.quota < host.cores:
         raise UsageError(
-            f"a control group allows this process {host.quota:g} processors' time of "
-            f"{host.cores} cores (cpu.max): cores that are stopped when it is spent can't be "
-            "calibrated; run this outside of the quota"
+            f"a control group limits this process to the time of {host.quota:g} of {host.cores} "
+            "cores (cpu.max): throttled cores can't be calibrated; run this without the quota"
         )
     for doubt in machine_warnings(local_machine("threads", 1), host):
         click.echo(f"warning: {doubt}", err=True)
@@ -73,21 +73,21 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
     _write(config.output, text)
     print_table(_fits(found))
     for name, why in found.assumed.items():
-        click.echo(f"not measured: {name} ({why}); it is {found.costs[name]:g}")
+        click.echo(f"not measured: {name} ({why}); it is set to {found.costs[name]:g}")
     for case, why in found.left_out.items():
         click.echo(f"warning: left out: {case}: {why}", err=True)
     if disturbed is not None:
         click.echo(f"warning: {disturbed}", err=True)
     click.echo(f"\n{text}" if config.output is None else f"costs: {config.output}")
     if found.interrupted:
-        click.echo("interrupted: what the engine's own steps take was not measured", err=True)
+        click.echo("interrupted: the engine's own steps were not measured", err=True)
         raise SystemExit(INTERRUPTED)
     if not found.fits:
         raise SystemExit(FAILED)
 
 
 def _write(output: str | None, text: str) -> None:
-    """Into the file if there is one; what can't be written is shown: it took minutes to measure."""
+    """Write the costs to the file, if one is set; print them if that fails."""
     if output is None:
         return
     try:
@@ -98,9 +98,9 @@ def _write(output: str | None, text: str) -> None:
 
 
 def _fits(found: Calibration) -> Table:
-    """How well one virtual core does what one real core did."""
+    """Return a table of the times of one virtual core and one real core."""
     table = Table(
-        title="time a transaction on one core, µs", title_justify="left", box=box.SIMPLE_HEAD
+        title="time per transaction on one core, µs", title_justify="left", box=box.SIMPLE_HEAD
     )
     table.add_column("workload", no_wrap=True)
     table.add_column("policy", no_wrap=True)
@@ -122,7 +122,7 @@ def _fits(found: Calibration) -> Table:
 def _document(
     found: Calibration, settings: dict[str, object], host: Host, disturbed: str | None
 ) -> str:
-    """The costs as `machine/costs` reads them, with where they are from."""
+    """Return the costs as `machine/costs` reads them, with their origin in comments."""
     lines = [
         f"# Measured by heddle machine calibrate {heddle_version()}, "
         f"{datetime.now(UTC).isoformat(timespec='minutes')}.",

@@ -1,4 +1,4 @@
-"""`heddle check`: run, record, and look for anything that is wrong."""
+"""`heddle check`: run, record and check trials."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ EXPORTS = ("dbcop", "elle_append", "elle_register")
 
 @dataclass
 class Tally:
-    """What was checked so far.
+    """Counts of what was checked so far.
 
     Attributes:
-        trials: how many, by what ran.
-        transactions: that ended and were checked, likewise.
-        aborted: attempts, likewise.
-        failed: the first trial that found something, its number and what it found.
-        interrupted: whether Ctrl-C ended it.
+        trials: number of trials, by policy.
+        transactions: transactions that ended and were checked, by policy.
+        aborted: aborted attempts, by policy.
+        failed: the first failing trial: its number, the trial and its verdict.
+        interrupted: whether Ctrl-C ended the check.
     """
 
     trials: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Tally:
     interrupted: bool = False
 
     def add(self, name: str, verdict: Verdict) -> None:
-        """One trial more."""
+        """Count a trial."""
         self.trials[name] += 1
         self.transactions[name] += verdict.transactions
         self.aborted[name] += verdict.aborted
@@ -73,7 +73,7 @@ class Tally:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @click.option(
     "--export",
     type=click.Choice(EXPORTS),
@@ -112,7 +112,7 @@ def check(settings: tuple[str, ...], show: bool, export: str | None, form: str) 
         click.echo(settings_text("check", overrides), nl=False)
         return
     config = compose_settings("check", overrides, CheckConfig)
-    typed = frozenset(one.key_or_group for one in parse_overrides(overrides))
+    typed = frozenset(override.key_or_group for override in parse_overrides(overrides))
     if export is not None:
         _export(config, typed, export, form)
         return
@@ -129,11 +129,11 @@ def check(settings: tuple[str, ...], show: bool, export: str | None, form: str) 
 
 
 def _export(config: CheckConfig, typed: Collection[str], name: str, form: str) -> None:
-    """Write the history that is named, once it is known that all settings are for that."""
+    """Refuse settings without effect, then export the history."""
     if config.history is None:
-        raise UsageError("--export: history= names no file; such as history=history.parquet")
+        raise UsageError("--export: history= names no file; set it: history=history.parquet")
     if "output" not in typed:
-        raise UsageError("--export: output= names no file; such as output=history.json")
+        raise UsageError("--export: output= names no file; set it: output=history.json")
     if idle := sorted(set(typed) - {"history", "output"}):
         raise UsageError(f"{idle[0]}=: has no effect with --export; leave it out")
     if form == JSON:
@@ -148,7 +148,7 @@ def _check_file(path: Path) -> None:
 
     _, report = checked_history(path, "history=")
     click.echo(_counts(report["transactions"], report["aborted"], 1))
-    _tell([anomaly["text"] for anomaly in report["anomalies"]])
+    _print_findings([anomaly["text"] for anomaly in report["anomalies"]])
     if report["anomalies"]:
         raise SystemExit(FAILED)
     click.echo("serializable")
@@ -163,11 +163,11 @@ def _replay(path: Path) -> None:
         raise UsageError(f"replay={path}: {error}") from None
     click.echo(_counts(verdict.transactions, verdict.aborted, 1))
     if verdict.findings:
-        _tell(verdict.findings)
+        _print_findings(verdict.findings)
         raise SystemExit(FAILED)
     if not verdict.transactions:
         _fail_unchecked(f"replay={path}: no transaction ended")
-    click.echo("nothing was wrong")
+    click.echo("no failures found")
 
 
 def _fail_unchecked(why: str) -> NoReturn:
@@ -176,12 +176,12 @@ def _fail_unchecked(why: str) -> NoReturn:
 
 
 def _unchecked_reason(tally: Tally) -> str | None:
-    """Why trials that found nothing say nothing, and the cure; None if they checked something."""
+    """Return why the trials checked nothing, and the cure; None if they checked something."""
     trials = sum(tally.trials.values())
     if not trials:
-        return "no trial began within budget=; give it more seconds"
+        return "no trial began within budget=; raise budget="
     if not sum(tally.transactions.values()):
-        return f"no transaction ended in {trials:,} trials; give seconds= more"
+        return f"no transaction ended in {trials:,} trials; raise seconds="
     return None
 
 
@@ -195,21 +195,21 @@ def _load_trial(path: Path) -> Trial:
 
 
 def _refuse_idle_settings(config: CheckConfig, typed: Collection[str]) -> None:
-    """What is typed beside a file to check would have no effect."""
+    """Refuse settings that have no effect on the check of a file."""
     chosen = [key for key in ("replay", "history") if getattr(config, key) is not None]
     if chosen and (idle := sorted(set(typed) - {chosen[0]})):
         raise UsageError(
-            f"{idle[0]}=: has no effect with {chosen[0]}=, which takes everything from its file; "
+            f"{idle[0]}=: has no effect with {chosen[0]}=, whose file has all settings; "
             "leave it out"
         )
 
 
 def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
-    """What trials are drawn from, once it is known to make sense.
+    """Check the settings and return the plan from which trials are drawn.
 
     Args:
         config: the settings.
-        typed: those that the user gave, which stay as they are in every trial.
+        typed: the settings that the user gave, which are the same in every trial.
     """
     if {"schedules", "machine.schedule"} <= set(typed):
         raise UsageError("machine.schedule=: contradicts schedules=; give one of them")
@@ -218,9 +218,9 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
     if unknown or not config.schedules:
         raise UsageError(f"schedules={config.schedules}: must be some of {', '.join(known)}")
     if config.trials is None and config.budget is None:
-        raise UsageError("trials=null: needs a budget=, in seconds")
+        raise UsageError("trials=null: needs budget=, in seconds")
     if not config.policy and config.random == 0:
-        raise UsageError("policy=[] random=0: nothing is left to be checked")
+        raise UsageError("policy=[] random=0: there is nothing to check; set one of them")
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     evaluator.close()
     virtual = config.machine.kind == "virtual"
@@ -241,9 +241,10 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
     files = [name for name in config.policy if name.endswith(".json")]
     if drawn and files:
         raise UsageError(
-            f"policy={files[0]}: fits one set of transaction types; add draw=false, or leave it out"
+            f"policy={files[0]}: fits one set of transaction types only; add draw=false, or leave "
+            "it out"
         )
-    for number in range(len(config.policy)):  # a mistake in the last of them, before the first
+    for number in range(len(config.policy)):  # find mistakes before the first trial
         plan.trial(number)
     return plan
 
@@ -258,7 +259,7 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
             _run(config, plan, pool, tally, end)
         except KeyboardInterrupt:
             tally.interrupted = True
-        except ValueError as error:  # what only the engine knows of a workload and a policy
+        except ValueError as error:  # a policy that only the engine can refuse
             raise UsageError(f"policy={','.join(config.policy)}: {error}") from None
         try:
             if form == JSON:
@@ -266,7 +267,7 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
             else:
                 _report(tally, plan)
         finally:
-            # A closed output or a lost terminal costs no trial that failed.
+            # A failing trial is kept also if the output is closed or the terminal is lost.
             if tally.failed is not None:
                 _, trial, verdict = tally.failed
                 if config.shrink and virtual and not tally.interrupted:
@@ -289,11 +290,11 @@ def _report(tally: Tally, plan: TrialPlan) -> None:
     total = sum(tally.transactions.values())
     click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
     if not tally.interrupted and _unchecked_reason(tally) is None:
-        click.echo("nothing was wrong")
+        click.echo("no failures found")
 
 
 def _document(tally: Tally, plan: TrialPlan) -> dict[str, object]:
-    """What was checked, for programs; what failed as it was found, not as small as it gets."""
+    """Return the results as JSON values; a failing trial is the original, not the reduced one."""
     failed = None
     if tally.failed is not None:
         number, trial, verdict = tally.failed
@@ -326,7 +327,7 @@ def _document(tally: Tally, plan: TrialPlan) -> dict[str, object]:
 def _run(
     config: CheckConfig, plan: TrialPlan, pool: TrialPool, tally: Tally, end: float | None
 ) -> None:
-    """Run trials until one finds something, or there were enough."""
+    """Run trials until one fails, or the number or the budget is reached."""
 
     def upcoming() -> Iterator[tuple[int, Trial]]:
         numbers = itertools.count() if config.trials is None else range(config.trials)
@@ -346,7 +347,7 @@ def _run(
 
 
 def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Verdict]:
-    """The smallest trial found that fails, and what it finds; Ctrl-C ends looking for one."""
+    """Return the smallest failing trial found, and its verdict; Ctrl-C ends the reduction."""
     found = [(trial, verdict)]
 
     def fails(smaller: Trial) -> bool:
@@ -356,27 +357,27 @@ def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Ver
         return bool(seen.findings)
 
     with suppress(KeyboardInterrupt), make_display(make_progress_console()) as display:
-        display.begin("making it smaller", None)
+        display.begin("reduce the failing trial", None)
         shrink(trial, fails)
     return found[-1]
 
 
 def _keep(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool, form: str) -> None:
-    """Write the trial, and say where it is; with JSON not where programs read."""
+    """Write the trial and print its files; with JSON on standard error."""
     err = form == JSON
     try:
         kept = keep_trial(trial, verdict, folder, pool)
     finally:
         if not err:
-            _tell(verdict.findings)
+            _print_findings(verdict.findings)
     words = machine_words(local_machine(trial.machine["kind"], trial.cores))
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})", err=err)
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}", err=err)
-    click.echo(f"again: {heddle_command('check', f'replay={kept}')}", err=err)
+    click.echo(f"run it again: {heddle_command('check', f'replay={kept}')}", err=err)
 
 
-def _tell(findings: Sequence[str]) -> None:
+def _print_findings(findings: Sequence[str]) -> None:
     for finding in findings:
         click.echo(finding.rstrip("\n") + "\n")
 

@@ -1,4 +1,4 @@
-"""Settings with several values (`workload.warehouses=1,4`): places for a command to measure in."""
+"""Settings with several values (`workload.warehouses=1,4`), one place for each combination."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Combination:
     """One value of each setting.
 
     Attributes:
-        overrides: all that was typed, each setting with one value.
-        label: the values of the settings that had several, for people; empty if none had.
+        overrides: all overrides, each with one value.
+        label: the values of the settings with several, for people; empty if there are none.
     """
 
     overrides: list[str]
@@ -34,44 +34,46 @@ class Combination:
 
 
 def combinations(overrides: Sequence[str]) -> list[Combination]:
-    """Every combination of values, the last setting's changing fastest, as `heddle train -m` does.
+    """Return every combination of values; the last setting changes fastest (as `train -m`).
 
     Args:
-        overrides: as typed, `key=value` or `key=value,value`.
+        overrides: `key=value` or `key=value,value`.
 
     Raises:
-        UsageError: a setting has several values that may not; or there are too many combinations.
+        UsageError: a setting has several values but takes one, or there are too many combinations.
     """
     parsed = parse_overrides(overrides)
     values = [_values(override) for override in parsed]
     if math.prod(map(len, values)) > COMBINATIONS_MAX:
         raise UsageError(
-            f"settings have over {COMBINATIONS_MAX} combinations of values; leave out some"
+            f"the settings have over {COMBINATIONS_MAX} combinations of values; leave some out"
         )
     found: dict[str, Combination] = {}
     for chosen in itertools.product(*values):
         typed = [
-            f"{one.key_or_group}={value}" if one.is_sweep_override() else str(one.input_line)
-            for one, value in zip(parsed, chosen, strict=True)
+            f"{override.key_or_group}={value}"
+            if override.is_sweep_override()
+            else str(override.input_line)
+            for override, value in zip(parsed, chosen, strict=True)
         ]
         words = [
-            _words(one, value)
-            for one, value in zip(parsed, chosen, strict=True)
-            if one.is_sweep_override()
+            _words(override, value)
+            for override, value in zip(parsed, chosen, strict=True)
+            if override.is_sweep_override()
         ]
         found.setdefault(", ".join(words), Combination(typed, ", ".join(words)))
     return list(found.values())
 
 
 def with_swept(name: str, overrides: Sequence[str]) -> list[str]:
-    """What was typed, behind the values that its `experiment=` has of settings that were not typed.
+    """Return the overrides, preceded by what their `experiment=` sweeps unless they set it.
 
     Args:
         name: of the primary configuration.
-        overrides: as typed.
+        overrides: the overrides, `key=value`.
 
     Raises:
-        UsageError: they make no sense.
+        UsageError: an override is wrong.
     """
     typed = [override.key_or_group for override in parse_overrides(overrides)]
     if "experiment" not in typed:
@@ -86,11 +88,11 @@ def _values(override: Override) -> list[str]:
     group = override.key_or_group.replace("/", ".").split(".")[0]
     if group not in SWEPT:
         raise UsageError(
-            f"{override.input_line}: takes one value; several make columns, and only settings of "
-            "workload, machine, schedule and case may have them"
+            f"{override.input_line}: takes one value; only settings of workload, machine, schedule "
+            "and case may have several"
         )
     try:
-        # A range may be endless work to list: no more of it is than would be refused.
+        # A range may be very long: list only as many values as are allowed, and one more.
         values = list(itertools.islice(override.sweep_string_iterator(), COMBINATIONS_MAX + 1))
     except (HydraException, ValueError):  # such as a range whose step is 0
         values = []
@@ -103,6 +105,6 @@ def _values(override: Override) -> list[str]:
 
 
 def _words(override: Override, value: str) -> str:
-    """`warehouses 4` for a setting; for a workload or a machine, its name alone."""
+    """Return `warehouses 4` for a setting, and only the name for a workload or a machine."""
     key, value = override.key_or_group, unquoted(value)
     return value if key in SWEPT else f"{key.replace('/', '.').rpartition('.')[2]} {value}"

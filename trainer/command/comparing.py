@@ -1,4 +1,4 @@
-"""What the commands that compare policies share: lists of names, the reference, the schedule."""
+"""Shared by commands that compare policies: lists of names, the reference, the schedule."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trainer.config import ScheduleConfig
 
 
 def as_list(override: str, listed: str = "policy") -> str:
-    """Write `policy=a,b` as a list for Hydra: several policies of one run instead of a sweep.
+    """Return `policy=a,b` as a list for Hydra: several policies of one run instead of a sweep.
 
     Args:
-        override: as typed.
+        override: `key=value`.
         listed: the key whose value is a list; another override is returned unchanged.
     """
     key, equals, value = override.partition("=")
@@ -37,11 +37,11 @@ def refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
 
 
 def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:
-    """The settings `schedule.*` as the engine takes them.
+    """Return the settings `schedule.*` in the engine's form.
 
     Args:
         config: the settings.
-        signature: the workload's.
+        signature: of the workload.
 
     Raises:
         UsageError: there is no such policy or type, or a value is out of range.

@@ -1,4 +1,4 @@
-"""`heddle lab searches`: what the runs of sweeps say about the search methods."""
+"""`heddle lab searches`: compare search methods by the runs of sweeps."""
 
 from __future__ import annotations
 
@@ -54,18 +54,19 @@ SCHEMA_VERSION = 2
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def searches(settings: tuple[str, ...], show: bool) -> None:
-    r"""Compare search methods by the runs of a sweep, or of several.
+    r"""Compare search methods by the runs of one or several sweeps.
 
-    Every champion, every best so far and the baselines are measured anew, on a population and
-    inputs that no run has seen. The run is the unit: medians and quartiles over seeds, the area
-    below the curves, evaluations to 95 % of the best known, how soon the best method has what each
-    other one ends with, and whether a difference is more than chance. The best of each method also
-    runs on real cores.
+    Champions, incumbents and baselines are measured again, on a population and inputs that no run
+    has seen. The report has medians and quartiles over seeds, the area below the curves, and the
+    evaluations to 95 % of the best known score. It compares how soon the best method reaches the
+    final score of each other one, and tests which differences are significant. The best champion
+    of each method also runs on real cores.
 
-    Writes contest.json, contest.md and a picture a workload. Ctrl-C keeps what was measured.
+    The command writes contest.json, contest.md and a picture per workload. Ctrl-C keeps the results
+    so far.
 
     \b
     Examples:
@@ -92,16 +93,16 @@ def searches(settings: tuple[str, ...], show: bool) -> None:
         raise UsageError(f"sweep={_typed(config)}: {error}") from error
     if not entrants:
         raise UsageError(
-            f"sweep={_typed(config)}: none of {runs} runs is finished; resume with: "
+            f"sweep={_typed(config)}: none of its {runs} runs is finished; resume with: "
             + ", ".join(heddle_command("train", "-m", f"sweep={sweep.path}") for sweep in sweeps)
         )
     again = twice(entrants)
     if again is not None:
-        one, other = again
+        first, second = again
         raise UsageError(
-            f"sweep={_typed(config)}: {one.folder.path} and {other.folder.path} are both runs of "
-            f"{one.method} with seed {one.seed} on {one.case}; leave one of their sweeps out, or "
-            "take one of these folders out of its sweep's"
+            f"sweep={_typed(config)}: {first.folder.path} and {second.folder.path} are both runs "
+            f"of {first.method} with seed {first.seed} on {first.case}; leave one of their sweeps "
+            "out, or move one of these folders out of its sweep"
         )
     _refuse_known_inputs(config, entrants)
     for runs_of_case in by_case(entrants).values():
@@ -124,55 +125,56 @@ def searches(settings: tuple[str, ...], show: bool) -> None:
 
 
 def _refuse_known_inputs(config: ContestConfig, entrants: Sequence[Entrant]) -> None:
-    """What is measured anew is so on a population and inputs that no run has seen."""
+    """Refuse a seed whose population or inputs a run has seen."""
     of_runs = {entrant.seed for entrant in entrants}
     if config.seed in of_runs:
-        raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
-    # A run's inputs are numbered from its seed times the stride on: those of its search, of the
-    # choice of its champion and of its comparison.
+        raise UsageError(
+            f"seed={config.seed}: is the seed of a run; measure on inputs of another, such as "
+            f"seed={(max(of_runs) + 3) * SEED_STRIDE}"
+        )
+    # A run's search, choice and comparison each use inputs numbered from a multiple of the stride.
     nearby = next((seed for seed in of_runs if 0 <= config.seed // SEED_STRIDE - seed < 3), None)
     if nearby is not None:
         raise UsageError(
-            f"seed={config.seed}: the run with seed={nearby} may have seen these inputs; take "
+            f"seed={config.seed}: the run with seed={nearby} may have seen these inputs; set "
             f"another, such as seed={(max(of_runs) + 3) * SEED_STRIDE}"
         )
 
 
 def _names(config: ContestConfig) -> list[str]:
-    """The sweeps that were named, in order."""
+    """Return the names of the sweeps, in order."""
     named = config.sweep if isinstance(config.sweep, list) else [config.sweep]
     return [str(name) for name in named]
 
 
 def _typed(config: ContestConfig) -> str:
-    """The sweeps as they are typed."""
-    names = _names(config)
-    return ",".join(names)
+    """Return the names of the sweeps as a setting has them."""
+    return ",".join(_names(config))
 
 
 def _sweeps(config: ContestConfig) -> list[Sweep]:
     runs_dir = Path(config.runs_dir)
     there = ", ".join(sweep_names(runs_dir)[-5:]) or f"none in {runs_dir}"
     if config.sweep is None or not _names(config):
-        raise UsageError(f"sweep=: name the sweep whose runs are compared; there are {there}")
+        raise UsageError(f"sweep=: names no sweep; there are {there}")
     sweeps: dict[Path, Sweep] = {}
     for name in _names(config):
         found = find_sweep(runs_dir, name)
         if found is None:
             raise UsageError(f"sweep={name}: no such sweep; there are {there}")
         if found.path.resolve() in sweeps:
-            raise UsageError(f"sweep={_typed(config)}: {name} is there twice; name it once")
+            raise UsageError(f"sweep={_typed(config)}: {name} is named twice; name it once")
         sweeps[found.path.resolve()] = found
     return list(sweeps.values())
 
 
 def _folder(config: ContestConfig, sweeps: Sequence[Sweep]) -> Path:
-    """Where the contest is written."""
+    """Return the folder for the results."""
     if config.output:
         return Path(config.output)
     if len(sweeps) > 1:
         raise UsageError(
-            f"sweep={_typed(config)}: of several sweeps, name a folder for what is written, such "
+            f"sweep={_typed(config)}: several sweeps need a folder for the results; set it, such "
             "as output=contest"
         )
     return sweeps[0].path
@@ -181,7 +183,11 @@ def _folder(config: ContestConfig, sweeps: Sequence[Sweep]) -> Path:
 def _on_threads(
     config: ContestConfig, entrants: Sequence[Entrant], standing: Standing, display: Display
 ) -> tuple[dict[str, Comparison], bool]:
-    """Each method's best champion on real cores, beside Silo, and whether Ctrl-C ended that."""
+    """Compare each method's best champion with Silo on real cores.
+
+    Returns:
+        The comparisons by case, and whether Ctrl-C ended them.
+    """
     much = config.threads
     found: dict[str, Comparison] = {}
     interrupted = False
@@ -198,7 +204,7 @@ def _on_threads(
             subjects = [
                 tuned.silo(),
                 subject_of("silo", evaluator.signature, untuned),
-                *(one for method in by_method(runs) for one in _best_of(method, case, runs)),
+                *(best for method in by_method(runs) for best in _best_of(method, case, runs)),
             ]
             plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
             found[case.case] = compare_shown(
@@ -206,7 +212,7 @@ def _on_threads(
             )
         except MeasuringError as error:
             display.say(f"{case.case}: not measured on real cores: {error}")
-        except KeyboardInterrupt:  # before the comparison, which keeps what it has
+        except KeyboardInterrupt:  # before the comparison, which keeps its results
             interrupted = True
         finally:
             evaluator.close()
@@ -217,10 +223,10 @@ def _on_threads(
 
 
 def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterator[Subject]:
-    """A method's best champion, if any of its searches found one."""
-    (standing,) = (one for one in case.methods if one.method == method)
+    """Yield a method's best champion, if any of its searches found one."""
+    (standing,) = (found for found in case.methods if found.method == method)
     best = max(standing.runs, key=lambda run: (run.score, run.origin is not None))
-    # Folders of two sweeps of one name, in different places, may have the same name as well.
+    # Identified by method and seed: folders of two sweeps may have the same name.
     run = next(run for run in runs if (run.method, run.seed) == (method, best.seed))
     if run.champion is not None:
         yield of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
@@ -239,7 +245,7 @@ def _write(
     on_real: dict[str, Comparison],
     folder: Path,
 ) -> list[str]:
-    """Write all files; the line that says where they are."""
+    """Write all files; return the line that names them."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "version": heddle_version(),
@@ -265,18 +271,19 @@ def _write(
         title = f"{case}: the best of each method on real cores"
         parts.append(f"```\n{as_text(comparison_table(comparison, title))}```\n")
     write_atomically(written[1], "\n".join(parts))
-    for one in standing.cases:
-        name = "".join(letter if letter.isalnum() else "-" for letter in one.case)
+    for case_standing in standing.cases:
+        case = case_standing.case
+        name = "".join(letter if letter.isalnum() else "-" for letter in case)
         path = folder / f"contest-{name}.png"
-        plot_case(one, _machine(entrants, one.case), path)
+        plot_case(case_standing, _machine(entrants, case), path)
         written.append(path)
     for sweep in sweeps:
         settings = next((e.config for e in entrants if e.folder.path.parent == sweep.path), None)
         if sweep.mlflow_run_id is not None and settings is not None:
-            # In the store of its runs, wherever this contest looked for them.
+            # In the store of its runs, which may be another than that of `runs_dir`.
             record = Record(settings.mlflow, Path(settings.runs_dir), click.echo)
             record.attach(sweep.mlflow_run_id, *written)
-    return [f"written: {written[1]}, {written[0].name} and the pictures beside it"]
+    return [f"written: {written[1]}, {written[0].name} and the pictures in the same folder"]
 
 
 def _show(standing: Standing, on_real: dict[str, Comparison]) -> None:
@@ -288,6 +295,8 @@ def _show(standing: Standing, on_real: dict[str, Comparison]) -> None:
         print_table(comparison_table(comparison, f"{case}: the best of each method on real cores"))
     refused = sum(run.refused for c in standing.cases for m in c.methods for run in m.runs)
     if refused:
-        click.echo(f"{refused} tables failed the check; see the runs' folders refused", err=True)
+        click.echo(
+            f"{refused} tables failed the check; see the folder refused of each run", err=True
+        )
     if standing.missing:
-        click.echo(f"{standing.missing} runs are not finished, and not counted")
+        click.echo(f"{standing.missing} unfinished runs are not counted")

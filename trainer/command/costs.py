@@ -16,14 +16,14 @@ from trainer.command.typed_values import unquoted
 from trainer.config import CostsConfig
 
 KEY = "machine/costs"
-"""The group whose choices are such files; a path may stand in for a choice."""
+"""The group whose choices are such files; a path may replace a choice."""
 
 PUBLISHED = "paper"
-"""The choice whose values stand in for what can't be measured."""
+"""The choice whose values are used for costs that can't be measured."""
 
 
 def published_costs() -> dict[str, float | int]:
-    """The costs of the choice `PUBLISHED`."""
+    """Return the costs of the choice `PUBLISHED`."""
     text = (files("configs") / "machine" / "costs" / f"{PUBLISHED}.yaml").read_text("utf-8")
     config = OmegaConf.create(text)
     assert isinstance(config, DictConfig)
@@ -31,7 +31,7 @@ def published_costs() -> dict[str, float | int]:
 
 
 def with_costs_files(overrides: Sequence[str]) -> list[str]:
-    """The overrides with each `machine/costs=FILE.yaml` written out as the costs in it.
+    """Return the overrides with each `machine/costs=FILE.yaml` replaced by its costs.
 
     Raises:
         UsageError: the file can't be read, lacks a cost, or holds something else.
@@ -49,7 +49,7 @@ def with_costs_files(overrides: Sequence[str]) -> list[str]:
 
 
 def read_costs(path: Path) -> dict[str, float | int]:
-    """The costs in a file.
+    """Return the costs in a file.
 
     Raises:
         UsageError: see `with_costs_files`.
@@ -59,13 +59,13 @@ def read_costs(path: Path) -> dict[str, float | int]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{KEY}={path}: can't be read: {error}") from error
     except (OmegaConfBaseException, YAMLError) as error:
-        raise UsageError(f"{KEY}={path}: is no YAML: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"{KEY}={path}: is not YAML: {str(error).splitlines()[0]}") from error
     names = [field.name for field in fields(CostsConfig)]
     found = {str(key): config[key] for key in config} if isinstance(config, DictConfig) else {}
     wrong = [name for name in found if name not in names]
     missing = [name for name in names if name not in found]
     if wrong or missing:
-        what = f"{wrong[0]} is no cost" if wrong else f"{missing[0]} is missing"
+        what = f"{wrong[0]} is not a cost" if wrong else f"{missing[0]} is missing"
         raise UsageError(f"{KEY}={path}: {what}; it must hold {', '.join(names)}")
     for name, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float):

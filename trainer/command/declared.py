@@ -1,4 +1,4 @@
-"""Settings that the engine declares, beside their values: what each does and may be."""
+"""Comments behind settings that the engine declares: what each does, and its range."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from envs.option_specs import OptionSpec, engine_specs
 from envs.workload import workload_specs
 
 WIDTH = 100
-"""Characters of a line; a longer comment takes several."""
+"""Characters of a line; a longer comment continues on the next lines."""
 
 NARROWEST = 40
-"""Characters that a comment has at least."""
+"""The least width of a comment, in characters."""
+
 ASSIGNMENT = re.compile(r"(?P<indent> *)(?P<key>\w+):(?P<value>.*)")
 
 
 def declared_settings(config: DictConfig) -> dict[str, OptionSpec]:
-    """The declarations of a configuration's settings, by dotted key.
+    """Return the declarations of a configuration's settings, by dotted key.
 
     Raises:
         ImportError: the engine is not built.
@@ -40,7 +41,7 @@ def declared_settings(config: DictConfig) -> dict[str, OptionSpec]:
 
 
 def with_sentences(text: str, declared: Mapping[str, OptionSpec]) -> str:
-    """Settings as YAML, with what each declared one does and may be.
+    """Return settings as YAML, with a comment behind each declared one.
 
     Args:
         text: the settings, nested by two spaces.
@@ -53,11 +54,11 @@ def with_sentences(text: str, declared: Mapping[str, OptionSpec]) -> str:
         if found := ASSIGNMENT.fullmatch(line):
             path = [*path[: len(found["indent"]) // 2], found["key"]]
             spec = declared.get(".".join(path))
-        # A text of several lines has no room for a comment at its first.
-        goes_on = _indent(following) > _indent(line)
+        # A value of several lines can't have a comment behind its first line.
+        continues = _indent(following) > _indent(line)
         if spec is None:
             written.append(line)
-        elif goes_on:
+        elif continues:
             written += [*_comment(spec.words, _indent(line)), line]
         else:
             written += commented(line, spec.words)
@@ -65,12 +66,12 @@ def with_sentences(text: str, declared: Mapping[str, OptionSpec]) -> str:
 
 
 def commented(line: str, comment: str, width: int = 0) -> list[str]:
-    """A line of YAML with a comment behind it, and below that where it is long.
+    """Return a line of YAML with a comment behind it, on several lines if it is long.
 
     Args:
         line: an assignment.
-        comment: what is said of it.
-        width: of the widest line that the comments are to be behind.
+        comment: its comment.
+        width: of the widest line of the file, behind which the comments begin.
     """
     column = max(width, len(line)) + 2
     first, *others = _comment(comment, column)
@@ -78,13 +79,13 @@ def commented(line: str, comment: str, width: int = 0) -> list[str]:
 
 
 def _comment(comment: str, column: int) -> list[str]:
-    """The lines of a comment that begins at a column."""
+    """Return the lines of a comment that begins at a column."""
     wrapped = textwrap.wrap(comment, max(WIDTH - column - 2, NARROWEST))
     return [f"{' ' * column}# {part}" for part in wrapped]
 
 
 def _keyed(prefix: str, specs: Iterable[OptionSpec]) -> dict[str, Any]:
-    return {f"{prefix}.{one.name}": one for one in specs}
+    return {f"{prefix}.{spec.name}": spec for spec in specs}
 
 
 def _indent(line: str) -> int:

@@ -1,4 +1,4 @@
-"""`heddle doctor`: what this machine has, and what will not work on it."""
+"""`heddle doctor`: report the machine and what will not work on it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from trainer.run_version import heddle_version
 @with_format
 @one_message
 def doctor(form: str) -> None:
-    r"""Report what this machine has for Heddle, and what will not work on it.
+    r"""Report what will not work on this machine.
 
-    Examines the engine, the libraries, cores, quotas, the clock source, memory, shared memory, the
-    current folder and the limits that Ray depends on. It measures nothing.
+    The command examines the engine, the libraries, cores, quotas, the clock source, memory, shared
+    memory, the current folder and the limits that Ray depends on. It measures nothing.
 
     \b
-    Exit codes: 0; 1 if something is missing without which nothing works.
+    Exit codes: 0 Heddle works here; 1 a required component is missing.
 
     \b
     Examples:

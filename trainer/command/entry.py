@@ -1,4 +1,4 @@
-"""The console script `heddle`, which an interrupt ends with 130 also while its libraries load."""
+"""The console script `heddle`; an interrupt while its libraries load exits with 130, too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Load the command, and run it."""
+    """Load the command and run it."""
     try:
         from trainer.command.main import main as run
     except KeyboardInterrupt:

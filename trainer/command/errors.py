@@ -1,4 +1,4 @@
-"""What people can get wrong, as one message and exit code 2; faults of ours keep their trace."""
+"""Known errors as one message and an exit code; errors in Heddle itself keep their trace."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import click
 BAD_INPUT = 2
 FAILED = 1
 NOT_BETTER = 3
-"""A learned policy was to be better than every baseline, and was not shown to be."""
+"""A learned policy is not significantly better than every baseline."""
 INTERRUPTED = 130
 LONGEST = 60
-"""So much of a name that is too long is said again."""
+"""Characters of an overlong name that a message repeats."""
 
 OURS = ("envs", "trainer", "engine")
-"""Where an error must come from to be told without its trace; others are faults of ours."""
+"""Packages whose errors are reported without a trace."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class UsageError(Exception):
-    """Something typed is wrong; the message says what, and what would be right."""
+    """A wrong setting or argument; the message says what is wrong and what would be right."""
 
 
 def one_message(command: Command) -> Command:
@@ -51,8 +51,8 @@ def one_message(command: Command) -> Command:
 
 
 def _known(error: Exception) -> tuple[str, int] | None:
-    """The message and the exit code of an error; None if it is a fault of ours."""
-    # Imported here: a command that ends well need not load what it did not use.
+    """Return the message and the exit code of a known error; None for any other."""
+    # Imported here, so that a successful command does not load modules that it does not use.
     from envs import MeasuringError, UnknownPolicyError
     from policies import PolicyFileError
     from traces.errors import TraceError, disk_failed
@@ -84,10 +84,10 @@ def _known(error: Exception) -> tuple[str, int] | None:
 
 @contextmanager
 def resumed_by(command: str, how: str = "resume with") -> Iterator[None]:
-    """End a command that is interrupted with the way to resume it.
+    """Print how to resume a command if it is interrupted, and exit with 130.
 
     Args:
-        command: what to type, as `heddle_command` has it.
+        command: the command that resumes (`heddle_command`).
         how: the words before it.
     """
     try:

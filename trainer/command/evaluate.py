@@ -49,9 +49,13 @@ from trainer.verdict import Kind, Verdict, judge, left_out_by, ratios_judged, sa
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE[,VALUE]...]...")
-@click.option("--switch", is_flag=True, help="Run the policies one after another in one run.")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
-@click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
+@click.option("--switch", is_flag=True, help="Switch between the policies during one run.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
+@click.option(
+    "--fail-unless-better",
+    is_flag=True,
+    help=f"Exit with {NOT_BETTER} unless the gain is significant.",
+)
 @with_format
 @one_message
 def evaluate(
@@ -61,22 +65,22 @@ def evaluate(
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
     two_phase_locking_no_wait, mvto, mvschedo, occ, two_phase_locking_star, ic3, random:SEED, a
-    table of heddle policy list, or the path of a policy file. An admission policy may follow, such
-    as silo+smf: fifo, smf, tsdefer or partition; schedule.policy= is that of all others. Ratios are
-    relative to reference=, by default the first. Ctrl-C shows what was measured so far.
+    table of heddle policy list, or the path of a policy file. An admission policy may follow (fifo,
+    smf, tsdefer or partition), such as silo+smf; schedule.policy= sets that of all others. Ratios
+    are relative to reference=, by default the first policy. Ctrl-C shows the results so far.
 
-    A policy of a file, of the library or of a registry gets a verdict against the best of the
-    others. With verdict.repeats_max=20 repeats continue until it is decided.
+    A policy from a file, the library or a registry gets a verdict against the best of the other
+    policies. With verdict.repeats_max=20 repeats continue until it is decided.
 
     Several values of a setting of workload, machine, schedule or case make a matrix: a column for
     each combination. Its cells are relative to reference=, by default silo_tuned, and to the best
     policy of the column.
 
     --switch runs the first policy and switches to the others at the times at=. It reports
-    throughput by interval, dips, and how soon each switch has settled. It takes policy tables that
-    have the same admission policy.
+    throughput by interval, dips, and how soon each switch has settled. All policies must be tables
+    with the same admission policy.
 
-    output= is a file for the results: CSV if it ends in .csv, else JSON. That of a matrix is a
+    output= names a file for the results: CSV if it ends in .csv, else JSON. For a matrix it names a
     folder. --switch also takes picture=.
 
     \b
@@ -100,7 +104,9 @@ def evaluate(
         return
     if len(found) > 1:
         if fail_unless_better:
-            raise UsageError("--fail-unless-better: needs one place; give each setting one value")
+            raise UsageError(
+                "--fail-unless-better: takes one workload and machine; give each setting one value"
+            )
         from trainer.command.transfer import evaluate_places
 
         evaluate_places(found, form)
@@ -109,17 +115,17 @@ def evaluate(
 
 
 def _evaluate_one_place(overrides: Sequence[str], fail_unless_better: bool, form: str) -> None:
-    """Measure policies in one place, and judge those that were learned.
+    """Measure policies in one place, and judge the learned ones.
 
     Raises:
         UsageError: a setting is wrong.
-        SystemExit: it was interrupted, consistency is violated, or no gain is certain.
+        SystemExit: it was interrupted, consistency is violated, or no gain is significant.
     """
     config = evaluate_settings(overrides)
     if fail_unless_better and not any(map(_is_learned, config.policy)):
         raise UsageError(
-            "--fail-unless-better: policy= names no policy of a file, of the library or of a "
-            "registry, such as policy=silo,runs/RUN/policy.json"
+            "--fail-unless-better: policy= names no policy from a file, the library or a registry; "
+            "add one, such as policy=silo,runs/RUN/policy.json"
         )
     comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
@@ -137,18 +143,18 @@ def _evaluate_one_place(overrides: Sequence[str], fail_unless_better: bool, form
         raise SystemExit(INTERRUPTED)
     if comparison.violations:
         raise SystemExit(FAILED)
-    better = verdicts and all(one.kind is Kind.BETTER for one in verdicts.values())
+    better = verdicts and all(verdict.kind is Kind.BETTER for verdict in verdicts.values())
     if fail_unless_better and not better:
         raise SystemExit(NOT_BETTER)
 
 
 def _is_learned(name: str) -> bool:
-    """Whether a name is that of a table, and of no known algorithm's."""
+    """Return whether a name is that of a table other than the known algorithms."""
     return name.partition("+")[0] not in policy_names() and not is_seed(name.partition("+")[0])
 
 
 def _verdicts(config: EvaluateConfig, comparison: Comparison) -> dict[str, Verdict]:
-    """What the comparison shows of each learned policy, beside those that are not."""
+    """Return the verdict on each learned policy, compared with the others."""
     learned = {row.subject.name for row in comparison.rows if _is_learned(row.subject.name)}
     found = {name: _verdict(config, comparison, name, learned) for name in sorted(learned)}
     return {name: verdict for name, verdict in found.items() if verdict is not None}
@@ -181,7 +187,7 @@ def _document(
         workload=workload_options(config.workload),
         seed=config.seed,
         version=heddle_version(),
-        verdicts={name: one.as_dict() for name, one in verdicts.items()},
+        verdicts={name: verdict.as_dict() for name, verdict in verdicts.items()},
     )
 
 
@@ -194,8 +200,8 @@ def _write(output: str | None, document: Mapping[str, Any]) -> list[str]:
 
 
 def _csv_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose list of types that were left out is one cell: a CSV has no lists of objects."""
-    left_out = "; ".join(str(Shortfall(**one)) for one in row["left_out"])
+    """Return a row with the list of left-out types as text, because a CSV has no lists."""
+    left_out = "; ".join(str(Shortfall(**shortfall)) for shortfall in row["left_out"])
     return {**row, "left_out": left_out}
 
 
@@ -208,14 +214,14 @@ def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -
 
 
 def evaluate_settings(settings: Sequence[str]) -> EvaluateConfig:
-    """The settings as typed.
+    """Compose and check the settings.
 
     Raises:
         UsageError: one of them is wrong.
     """
     config = compose_settings("evaluate", [as_list(text) for text in settings], EvaluateConfig)
     if not config.policy:
-        raise UsageError("policy= names no policy; such as policy=silo,occ,ic3")
+        raise UsageError("policy= names no policy; set it, such as policy=silo,occ,ic3")
     refuse_bad_output(config.output)
     return config
 
@@ -226,7 +232,7 @@ def measure(config: EvaluateConfig) -> Comparison:
     Raises:
         UsageError: there is no such workload or machine.
         UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
-        MeasuringError: one can't run.
+        MeasuringError: a policy can't run.
     """
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
@@ -248,7 +254,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     if config.reference is not None:
         refuse_unknown_reference(config.reference, evaluator)
         names = list(dict.fromkeys([config.reference, *config.policy]))
-    # Names first: a mistake in the last of them must not cost a sweep. And once: a file may change.
+    # Read all policies once, before the sweep: a name may be wrong, and a file may change.
     named = (subject_of(name, evaluator.signature, untuned) for name in names)
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
     if any(is_tuned(subject.name) for subject in subjects):
@@ -256,7 +262,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
 
     def decided(comparison: Comparison) -> bool:
         found = _verdicts(config, comparison).values()
-        return all(one.is_decided(config.verdict.equal_within) for one in found)
+        return all(verdict.is_decided(config.verdict.equal_within) for verdict in found)
 
     run_round = varied(
         evaluator.run_round, config.workload, config.machine, config.seed, config.seed

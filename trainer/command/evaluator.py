@@ -1,4 +1,4 @@
-"""The evaluator that a command's settings ask for."""
+"""Opens the evaluator that a command's settings describe."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def open_evaluator(
     seed: int,
     grown_bytes_max: int = GROWN_BYTES_MAX,
 ) -> Evaluator:
-    """An evaluator for a workload on a machine.
+    """Open an evaluator for a workload on a machine.
 
     Args:
-        workload: its settings.
-        machine: where.
+        workload: the settings of the workload.
+        machine: the settings of the machine.
         seed: of the population.
-        grown_bytes_max: growth, in bytes, after which the database is loaded anew.
+        grown_bytes_max: growth, in bytes, after which the database is reloaded.
 
     Raises:
-        UsageError: there is no such workload or machine, or not with such options.
+        UsageError: there is no such workload or machine, or it has no such options.
     """
     warn_about_machine(machine.kind, machine.cores)
     try:

@@ -1,4 +1,4 @@
-"""`heddle machine compare`: whether virtual cores order policies as real ones do."""
+"""`heddle machine compare`: compare the order of policies on virtual and real cores."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ from trainer.search.mutation import mutate_cells
 from trainer.search.space import Space
 
 GENTLEST, STEP = 0.02, 0.02
-"""Probability of changing a cell in a table's first mutant, and how much it grows by the next."""
+"""Probability of changing a cell in a table's first mutant, and its increase per mutant."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @with_format
 @one_message
 def compare(settings: tuple[str, ...], show: bool, form: str) -> None:
-    r"""Run policies on real cores and on as many virtual ones, and compare the order.
+    r"""Compare the order of policies on virtual and real cores.
 
-    Reports the rank correlation (Spearman, Kendall), the regret of trusting the virtual order, and
-    the errors of throughput and abort rate. Calibrate first: machine/costs=FILE.
+    The command runs policies on real cores and on as many virtual ones. It reports the rank
+    correlation (Spearman, Kendall), the regret of trusting the virtual order, and the errors of
+    throughput and abort rate. Calibrate first: machine/costs=FILE.
 
     \b
     Examples:
@@ -64,17 +65,19 @@ def compare(settings: tuple[str, ...], show: bool, form: str) -> None:
     config = compose_settings("fidelity", overrides, FidelityConfig)
     if any(map(is_tuned, (config.reference, *config.policy))):
         name = "reference" if is_tuned(config.reference) else "policy"
-        raise UsageError(f"{name}={TUNED}: its backoff takes a sweep on each machine; name silo")
+        raise UsageError(
+            f"{name}={TUNED}: needs a sweep of its backoff on each machine; use silo instead"
+        )
     if config.machine.kind != "virtual":
         raise UsageError(
-            f"machine={config.machine.kind}: names the machine that real cores are compared with; "
-            "leave it out, or set machine.cores"
+            f"machine={config.machine.kind}: must be the virtual machine, which is compared with "
+            "real cores; leave it out, or set machine.cores"
         )
     usable = len(os.sched_getaffinity(0))
     cores = config.machine.cores or usable
     if cores > usable:
         raise UsageError(
-            f"machine.cores={cores}: there are {usable} real cores here to compare with"
+            f"machine.cores={cores}: only {usable} real cores are usable here; set at most that"
         )
     folder = make_output_folder(config.output, "fidelity.json")
     found = _measure(config, cores)
@@ -88,7 +91,7 @@ def compare(settings: tuple[str, ...], show: bool, form: str) -> None:
             print_table(_table(found, title))
             click.echo(_words(found))
         for name, why in found.skipped.items():
-            click.echo(f"could not be measured: {name}: {why}", err=True)
+            click.echo(f"not measured: {name}: {why}", err=True)
 
     write_and_show(
         lambda: _write(document, found, cores, config.reference, folder),
@@ -106,7 +109,7 @@ def _measure(config: FidelityConfig, cores: int) -> Fidelity:
         subjects = _subjects(config, real.signature)
         if len(subjects) < 3:
             raise UsageError(
-                f"{len(subjects)} policies to compare: it takes three; raise random= or mutated="
+                f"{len(subjects)} policies to compare: three are needed; raise random= or mutated="
             )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -131,7 +134,7 @@ def _measure(config: FidelityConfig, cores: int) -> Fidelity:
 
 
 def _subjects(config: FidelityConfig, signature: Signature) -> list[Subject]:
-    """All that is compared: what was named, tables at random, and mutants of the tables."""
+    """Return all policies to compare: the named ones, random tables, and mutants of the tables."""
     named = [subject_of(name, signature, untuned) for name in config.policy]
     drawn = [
         subject_of(f"random:{config.seed * 1000 + number}", signature, untuned)
@@ -141,7 +144,7 @@ def _subjects(config: FidelityConfig, signature: Signature) -> list[Subject]:
 
 
 def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
-    """The same, with different names: files in different folders may be called alike."""
+    """Return the policies under distinct names: files in different folders may share a name."""
     seen: dict[str, int] = {}
     renamed = []
     for subject in subjects:
@@ -154,7 +157,7 @@ def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
 
 
 def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
-    """Mutants of the tables in turn, gentle ones first."""
+    """Return mutants of each table in turn, those with few changes first."""
     random = Random(config.seed)
     tables = [
         (name, resolve(name, signature))
@@ -218,7 +221,7 @@ def _document(config: FidelityConfig, cores: int, found: Fidelity) -> dict[str, 
 def _write(
     document: dict[str, object], found: Fidelity, cores: int, reference: str, folder: Path | None
 ) -> list[str]:
-    """The files that are asked for."""
+    """Write the files that output= asks for; return the lines that name them."""
     if folder is None:
         return []
     results, picture = folder / "fidelity.json", folder / "fidelity.png"

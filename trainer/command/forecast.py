@@ -1,4 +1,4 @@
-"""What a training will take, before it begins: in `heddle train`, and with `--dry-run` alone."""
+"""Forecasts of a training's time and memory, for `heddle train` and its `--dry-run`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def forecast_pacing(
     display: Display,
     budget: TimeBudget | None,
 ) -> Pacing:
-    """Show what a training will take, and pace it.
+    """Show the forecast of a training, and return its pacing.
 
     Raises:
         BudgetError: the budget is too short.
@@ -40,10 +40,10 @@ def forecast_pacing(
 
 
 def forecast_run(config: TrainConfig, scenarios: Sequence[Scenario]) -> Forecast:
-    """Measure what a training would take, and write nothing.
+    """Forecast a training, and write nothing.
 
     Raises:
-        UsageError: its budget is too short.
+        UsageError: the budget is too short.
         MeasuringError: Silo can't run.
     """
     budget = TimeBudget(config.budget) if config.budget is not None else None
@@ -76,6 +76,6 @@ def _measured(
 
 
 def _workers(config: TrainConfig) -> int:
-    """Processes that keep databases: on this machine, if there are others."""
+    """Return the number of processes that hold databases, counting only this machine."""
     spread = config.evaluation.backend == "ray" and config.machine.kind != THREADS["kind"]
     return len(os.sched_getaffinity(0)) if spread else 1

@@ -1,4 +1,4 @@
-"""The groups of settings, such as `machine=`, and what can be chosen in each."""
+"""The groups of settings, such as `machine=`, and the choices of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from trainer.search.registry import SEARCHES
 
 CONFIGS = "configs"
-"""The package of the settings' values: a folder a group, a file a choice."""
+"""The package of the settings' values: a folder per group, a file per choice."""
 
 ENDING = ".yaml"
 SEARCH = "search"
@@ -21,32 +21,31 @@ SEARCH = "search"
 
 @functools.cache
 def group_choices() -> Mapping[str, Sequence[str]]:
-    """The groups, such as `machine/costs`, each with its choices.
+    """Return the groups, such as `machine/costs`, each with its choices.
 
-    Read from the folders: Hydra's own loader takes a third of a second to say the same. A search
+    They are read from the folders, because Hydra's own loader takes a third of a second. A search
     needs no file there.
     """
     found: dict[str, list[str]] = {}
-    waiting = [(one.name, one) for one in _listed(files(CONFIGS)) if one.is_dir()]
+    waiting = [(item.name, item) for item in _listed(files(CONFIGS)) if item.is_dir()]
     for name, folder in waiting:
         inside = _listed(folder)
-        waiting += [(f"{name}/{one.name}", one) for one in inside if one.is_dir()]
-        choices = [one.name.removesuffix(ENDING) for one in inside if one.name.endswith(ENDING)]
+        waiting += [(f"{name}/{item.name}", item) for item in inside if item.is_dir()]
+        choices = [item.name.removesuffix(ENDING) for item in inside if item.name.endswith(ENDING)]
         if choices:
             found[name] = sorted({*choices, *SEARCHES}) if name == SEARCH else choices
     return MappingProxyType(found)
 
 
 def choices_with(group: str, setting: str) -> list[str]:
-    """The choices of a group that have a setting: `machine`, `costs.memory_ns` → `virtual`.
+    """Return the choices of a group with a setting: `machine`, `costs.memory_ns` → `virtual`.
 
     Args:
-        group: one of `group_choices`; of any other there are none.
+        group: one of `group_choices`; any other has no choices.
         setting: its name within the group.
     """
-    return [
-        one for one in group_choices().get(group, ()) if _has(group_settings(group, one), setting)
-    ]
+    choices = group_choices().get(group, ())
+    return [choice for choice in choices if _has(group_settings(group, choice), setting)]
 
 
 def _has(values: object, setting: str) -> bool:
@@ -58,7 +57,7 @@ def _has(values: object, setting: str) -> bool:
 
 
 def group_settings(group: str, choice: str) -> dict[str, object]:
-    """The settings of a choice and of the choices of its group that it is made from."""
+    """Return the settings of a choice, including those of the choices that it extends."""
     file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
     if group == SEARCH and not file.is_file():
         return vars(SEARCHES[choice].config(name=choice))
@@ -78,6 +77,6 @@ def group_settings(group: str, choice: str) -> dict[str, object]:
 
 
 def _listed(folder: Traversable) -> list[Traversable]:
-    """What is in a folder, but for what Python puts there."""
-    found = (one for one in folder.iterdir() if not one.name.startswith("_"))
-    return sorted(found, key=lambda one: one.name)
+    """Return the files and folders in a folder, without Python's own."""
+    found = (item for item in folder.iterdir() if not item.name.startswith("_"))
+    return sorted(found, key=lambda item: item.name)

@@ -14,9 +14,9 @@ from trainer.command.recorded import checked_history, contradictions
 
 
 def export_history(file: Path, name: str, output: Path) -> None:
-    """Write a recorded history as an external checker reads it.
+    """Write a recorded history in the format of an external checker.
 
-    Ranges and misses are left out: none of the formats can express them.
+    Ranges and misses are left out, because none of the formats can express them.
 
     Args:
         file: a Parquet file of `heddle check`.
@@ -24,8 +24,8 @@ def export_history(file: Path, name: str, output: Path) -> None:
         output: the file to write.
 
     Raises:
-        UsageError: the history is damaged, has nothing to judge or does not fit the format, or the
-            output can't be written.
+        UsageError: the history is damaged, empty or does not fit the format, or the output can't
+            be written.
         SystemExit: the history contradicts itself.
     """
     refuse_bad_output(str(output))

@@ -1,6 +1,6 @@
-"""`heddle lab`: tools of research: search methods, the offline model of schedules, classifiers.
+"""`heddle lab`: research tools for search methods, schedules and classifiers.
 
-Exit codes: 0 fine, 1 a file could not be written, 2 bad input, 130 interrupted.
+Exit codes: 0 success, 1 a file could not be written, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COMMANDS = {
 def lab() -> None:
     """Compare search methods, order transactions in a model, learn hot keys.
 
-    The model: a workload is a JSON file with a list of transactions. Each transaction is a list
-    of [op, key] with op r (read), w (write) or * (a filler of one time unit). Its makespan is that
+    In the model, a workload is a JSON file with a list of transactions. Each transaction is a list
+    of [op, key] with op r (read), w (write) or * (a filler of one time unit). The makespan is that
     of "Towards Optimal Transaction Scheduling" (VLDB 2024), section 2.1.
     """

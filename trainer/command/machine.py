@@ -1,4 +1,4 @@
-"""`heddle machine`: the costs of virtual cores, measured and compared with real cores."""
+"""`heddle machine`: measure the costs of virtual cores and compare them with real cores."""
 
 from __future__ import annotations
 

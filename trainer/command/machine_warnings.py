@@ -1,4 +1,4 @@
-"""Warnings before something is measured on real cores."""
+"""Warnings before measurements on real cores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from envs.host import local_machine, machine_warnings, this_host, usable_cores
 
 
 def warn_about_machine(kind: str, cores: int | None) -> None:
-    """Print to stderr what makes measurements on this machine unreliable.
+    """Print to stderr why measurements on this machine may be unreliable.
 
     Args:
         kind: of the machine: `threads` or `virtual`.
-        cores: workers; None: one for every core that the process may use.
+        cores: number of workers; None: one for every core that the process may use.
     """
     for doubt in machine_warnings(local_machine(kind, cores or usable_cores()), this_host()):
         click.echo(f"warning: {doubt}", err=True)

@@ -53,10 +53,10 @@ COMMANDS = {
         "trainer.command.doctor:doctor", "Report what will not work on this machine."
     ),
 }
-"""The commands, in the order of the help. To add one, write it and name it here."""
+"""The commands, in the order of the help. A new command must be named here."""
 
 RENAMED = {
-    "transfer": "heddle evaluate, where several values of a setting make a matrix",
+    "transfer": "heddle evaluate with several values of a setting, such as machine.cores=4,16",
     "switch": "heddle evaluate --switch",
     "history": "heddle check --export FORMAT history=FILE",
     "library": "heddle policy list, verify and add",
@@ -79,10 +79,10 @@ def show_version(context: click.Context, parameter: click.Parameter, wanted: boo
 
 
 class _Heddle(LazyGroup):
-    """Ends with 130 wherever it is interrupted, also while a command's libraries load."""
+    """Exits with 130 if it is interrupted, also while a command's libraries load."""
 
     def invoke(self, context: click.Context) -> object:
-        """Run the command that was typed."""
+        """Run the command; exit with 130 if it is interrupted."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
@@ -110,14 +110,14 @@ def heddle() -> None:
 
 
 def _registered(name: str) -> str:
-    # Takes a second to import: only where such a policy is named.
+    # Takes a second to import, so only if such a policy is named.
     from trainer.policy_registry import RegistryReader, default_store
 
     return RegistryReader(default_store()).text(name)
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     stop = Stop()
     stop.install()
     output, _ = open_terminals()
@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def _exit_code(output: Terminal, stop: Stop) -> int:
-    """Run the command, and write what its output still holds."""
+    """Run the command, flush its output, and return the exit code."""
     code = 0
     reason = ""
     try:
@@ -138,7 +138,7 @@ def _exit_code(output: Terminal, stop: Stop) -> int:
     except OutputError as error:
         reason = str(error)
     except BaseException:
-        # A library that is interrupted while it loads answers with errors of any kind.
+        # A library that is interrupted while it loads may raise any error.
         if not stop.asked:
             raise
         click.echo("interrupted", err=True)
@@ -152,7 +152,7 @@ def _exit_code(output: Terminal, stop: Stop) -> int:
     if reason:
         click.echo(f"error: {reason}", err=True)
     if reason and code == 0:
-        # After a hang-up there is no terminal; what was to be kept is written by then.
+        # After a hang-up there is no terminal; all files are written by then.
         return INTERRUPTED if stop.asked else FAILED
     return code
 

@@ -1,4 +1,4 @@
-"""`heddle nightly`: retrain when the peak hour shifts; publish significant improvements."""
+"""`heddle nightly`: retrain when the peak hour shifts; publish only significant improvements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from trainer.progress import make_display
 from trainer.shell_words import heddle_command
 
 DAYS, ROUNDS = 10, 5
-"""Nights of a backtest, and comparisons on each next day, by default."""
+"""Default nights of a backtest, and comparisons on each next day."""
 
 BAD_DAY = 3
 NOTHING_TO_JUDGE = 4
@@ -47,15 +47,17 @@ CODES = {
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--rollback", is_flag=True, help="Serve the policy that was served before.")
+@click.option("--rollback", is_flag=True, help="Serve the previous policy again.")
 @click.option("--backtest", is_flag=True, help="Retrain on past days; measure each next day.")
-@click.option("--days", type=click.IntRange(min=1), help="Nights of a backtest.  [default: 10]")
+@click.option(
+    "--days", type=click.IntRange(min=1), help="Set the nights of a backtest. [default: 10]"
+)
 @click.option(
     "--rounds",
     type=click.IntRange(min=2),
-    help="Comparisons on each next day of a backtest.  [default: 5]",
+    help="Set the comparisons on each next day. [default: 5]",
 )
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def nightly(
     settings: tuple[str, ...],
@@ -67,18 +69,24 @@ def nightly(
 ) -> None:
     r"""Retrain when the peak hour of a trace shifts; publish only significant improvements.
 
-    state=DIR is the folder of the served policy, policy.json, of those before it, and of every
-    decision. A finished night is not repeated. A killed one resumes.
+    state=DIR is the folder with the served policy (policy.json), the previous policies and all
+    decisions. A finished night is not repeated; an interrupted one resumes.
 
     --backtest retrains on the last --days days of a trace, each night with no knowledge of the
     days after it. It measures the served policy and all baselines on the peak hour of each next
     day, and writes backtest.md, backtest.json and backtest.png into state=DIR, a folder of its own.
 
     \b
-    Exit codes: 0 skipped, promoted, kept or rolled back; 1 something failed; 2 a setting is wrong
-    or the state is damaged; 3 the day can't be used; 4 there is too little to judge on; 5 another
-    process is at work; 130 interrupted, with the command that resumes. In every case the published
-    policy stays. With --backtest: 0 done, 1 no day could be measured, 2 as above.
+    Exit codes:
+      0: skipped, promoted, kept or rolled back; with --backtest done
+      1: a step failed; with --backtest no day could be measured
+      2: a setting is wrong or the folder is damaged
+      3: the day can't be used
+      4: there is too little to judge on
+      5: another process uses the folder
+      130: interrupted; the message has the command that resumes
+
+    If the night fails, the published policy stays.
 
     \b
     Examples:
@@ -99,7 +107,7 @@ def nightly(
         return
     if days is not None or rounds is not None:
         option = "--rounds" if days is None else "--days"
-        raise UsageError(f"{option}: belongs to a backtest; add --backtest, or leave it out")
+        raise UsageError(f"{option}: has no effect without --backtest; add it, or leave this out")
     typed = [*settings, *(["--rollback"] if rollback else [])]
     with resumed_by(heddle_command("nightly", *typed)):
         code = _code(settings, rollback)
@@ -108,19 +116,19 @@ def nightly(
 
 
 def _code(settings: Sequence[str], rollback: bool) -> int:
-    """Have the night, or roll back; the exit code."""
+    """Run the night or roll back; return the exit code."""
     config = compose_settings("nightly", settings, NightlyConfig)
     if config.state is None:
-        raise UsageError("state= names no folder; such as state=served")
+        raise UsageError("state= names no folder; set it, such as state=served")
     state = StateFolder(Path(config.state))
     if rollback:
         _refuse_missing(state)
     try:
         state.make()
         with held(state.path):
-            code = _roll_back(config, state) if rollback else _have_night(config, state)
+            code = _roll_back(config, state) if rollback else _run_one_night(config, state)
     except HeldError as error:
-        click.echo(f"error: {error}; its night goes on", err=True)
+        click.echo(f"error: {error}; this does not stop its night", err=True)
         code = AT_WORK
     except BadDayError as error:
         click.echo(f"error: {error}", err=True)
@@ -131,15 +139,15 @@ def _code(settings: Sequence[str], rollback: bool) -> int:
     return code
 
 
-def _have_night(config: NightlyConfig, state: StateFolder) -> int:
+def _run_one_night(config: NightlyConfig, state: StateFolder) -> int:
     check_night(config)
     if (state.path / MARK).exists():
         raise UsageError(
-            f"state={state.path}: is a backtest's; what heddle nightly serves needs another folder"
+            f"state={state.path}: is the folder of a backtest; set another one for heddle nightly"
         )
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     if config.trace is None:
-        raise UsageError("trace= names no folder; heddle trace import makes one")
+        raise UsageError("trace= names no folder; create a trace with heddle trace import")
     trace = open_trace(Path(config.trace))
     read_from(MlflowStore(config.mlflow.uri, state.path))
     plan = Plan(config, state, trace, chosen_day(trace, config.day))
@@ -158,7 +166,7 @@ def _roll_back(config: NightlyConfig, state: StateFolder) -> int:
 
 
 def _align(config: NightlyConfig, state: StateFolder, say: Callable[[str], None]) -> None:
-    """MLflow's alias points to what is served, after whatever ended."""
+    """Point MLflow's alias to the served policy."""
     if config.mlflow.enabled and config.registered_model is not None:
         align(MlflowStore(config.mlflow.uri, state.path), config.registered_model, state, say)
 
@@ -169,16 +177,19 @@ def _refuse_missing(state: StateFolder) -> None:
 
 
 def check_night(config: NightlyConfig) -> None:
-    """Find mistakes before the night, not in it.
+    """Check the settings before the night begins.
 
     Raises:
         UsageError: a setting is wrong.
     """
     if config.workload.get("name") not in TRACED:
-        raise UsageError(f"heddle nightly trains for a trace: workload= is {' or '.join(TRACED)}")
+        raise UsageError(
+            f"workload={config.workload.get('name')}: heddle nightly trains for a trace; set "
+            f"workload= to {' or '.join(TRACED)}"
+        )
     for key in (*PART, "program"):
         if config.workload.get(key) is not None:
-            raise UsageError(f"workload.{key}: is the night's to choose; set trace= and day=")
+            raise UsageError(f"workload.{key}: is set by the night; set trace= and day= instead")
     for key in ("minutes", "blocks"):
         value = getattr(config.held_out, key)
         if value < BLOCKS_MIN:

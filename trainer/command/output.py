@@ -30,24 +30,24 @@ PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 
 def make_progress_console() -> PlainConsole:
-    """For what passes by while a command works: standard error."""
+    """Return the console for progress: standard error."""
     return PlainConsole(file=sys.stderr)
 
 
 def write_and_show(
     write: Callable[[], list[str]], show: Callable[[], None], *, as_json: bool = False
 ) -> None:
-    """Write files before what they hold is shown: a closed pipe costs no file.
+    """Write files, then show their content: a closed pipe costs no file.
 
-    And what can't be written is shown all the same.
+    The content is also shown if writing fails.
 
     Args:
-        write: writes them; what it returns is shown last.
-        show: shows.
-        as_json: whether what is shown is for programs: standard output has nothing else then.
+        write: writes the files, and returns lines that are shown last.
+        show: shows the content.
+        as_json: whether standard output is JSON, so that the lines go to standard error.
 
     Raises:
-        WritingError: as `write` does, once it is shown.
+        WritingError: `write` failed; raised after the content is shown.
     """
     written: list[str] = []
     try:
@@ -59,7 +59,11 @@ def write_and_show(
 
 
 def refuse_bad_output(output: str | None, key: str = "output") -> None:
-    """Before minutes of measuring, not after; `key` is the setting's name.
+    """Refuse an output file that can't be written, before anything is measured.
+
+    Args:
+        output: the file; None: there is none.
+        key: the setting's name, for the message.
 
     Raises:
         UsageError: the file can't be written there.
@@ -70,7 +74,7 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         raise UsageError(f"{key}={output}: there is no directory {Path(output).parent}")
     try:
         refuse_special(Path(os.path.realpath(output)))
-        # As `write_atomically` names it: a name may be too long for that alone.
+        # Try the longer name that `write_atomically` uses.
         path = Path(output)
         with NamedTemporaryFile(prefix=f".{path.name}.", suffix=UNFINISHED, dir=str(path.parent)):
             pass
@@ -83,10 +87,10 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
 
 
 def refuse_bad_picture(picture: str | None, output: str | None) -> None:
-    """The same for an image: the setting `picture`, beside the one that `output` names.
+    """Refuse an image that can't be written, has an unknown ending, or is also the output.
 
     Raises:
-        UsageError: it can't be written there, or is no kind of image.
+        UsageError: it is one of these.
     """
     if picture is None:
         return
@@ -98,14 +102,14 @@ def refuse_bad_picture(picture: str | None, output: str | None) -> None:
 
 
 def make_output_folder(output: str | None, file: str) -> Path | None:
-    """The folder that `output=` names, made if need be: before minutes of measuring, not after.
+    """Return the folder that `output=` names; create it before anything is measured.
 
     Args:
-        output: the setting; None: nothing is to be written.
-        file: what will be written into it.
+        output: the setting; None: nothing is written.
+        file: a file that will be written into it.
 
     Raises:
-        UsageError: it can't be made, or not be written to.
+        UsageError: it can't be created or written to.
     """
     if output is None:
         return None
@@ -118,7 +122,7 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
         ) from error
     except OSError as error:
         raise UsageError(
-            f"output={folder}: can't be made: {write_failure_reason(error)}"
+            f"output={folder}: can't be created: {write_failure_reason(error)}"
         ) from error
     refuse_bad_output(str(folder / file))
     return folder

@@ -25,17 +25,17 @@ def write_page(
     """Write the page of some runs.
 
     Args:
-        folders: of the runs, one at least.
-        config: what is drawn.
-        output: the page.
-        typed: the command that asks for it.
-        display: shows how far it is.
+        folders: of the runs, at least one.
+        config: the settings of the page.
+        output: the page's file.
+        typed: the command that makes it, for the page.
+        display: shows progress.
 
     Raises:
         UsageError: a file of a run is damaged.
         WritingError: the page can't be written.
     """
-    # MLflow and Matplotlib aside, reading runs takes half a second to import.
+    # Takes half a second to import, besides MLflow and Matplotlib.
     from trainer.report.page import make_page
     from trainer.report.saved_run import SavedRunError, read_run
 
@@ -49,14 +49,14 @@ def write_page(
 def write_sweep_page(
     sweep: Sweep, config: ReportConfig, output: Path, typed: str, display: Display
 ) -> None:
-    """Write the page of a sweep; a run that can't be read is listed with the reason.
+    """Write the page of a sweep; an unreadable run is listed with the reason.
 
     Args:
         sweep: the sweep.
-        config: what is drawn.
-        output: the page.
-        typed: the command that asks for it.
-        display: shows how far it is.
+        config: the settings of the page.
+        output: the page's file.
+        typed: the command that makes it, for the page.
+        display: shows progress.
 
     Raises:
         WritingError: the page can't be written.
@@ -68,13 +68,12 @@ def write_sweep_page(
 
 
 def add_page(folder: RunFolder, wanted: PageConfig, display: Display) -> None:
-    """Write the page of a run that this process has just made, if one is wanted.
+    """Write the page of a run that this process has just finished, if the settings ask for it.
 
-    The run is over and its files are written: whatever goes wrong here is reported and costs no
-    more than the page.
+    The run's files are written already, so an error is reported and only the page is missing.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; there is no page then.
+        KeyboardInterrupt: Ctrl-C; the page is not written.
     """
     if not wanted.enabled:
         return
@@ -87,14 +86,14 @@ def add_page(folder: RunFolder, wanted: PageConfig, display: Display) -> None:
         page = make_page([run], _drawn(wanted), again, display)
         write_atomically(folder.report, page)
     except KeyboardInterrupt:
-        display.say(f"interrupted before the page was made; make it with: {again}")
+        display.say(f"interrupted before the page was written; write it with: {again}")
         raise
     except Exception as error:
-        display.say(f"the page could not be made ({error}); try: {again}")
+        display.say(f"the page could not be written ({error}); try again with: {again}")
 
 
 def add_sweep_page(sweep: Sweep, wanted: PageConfig, display: Display) -> None:
-    """The same for a sweep, below whose page are those of its runs.
+    """Write the page of a sweep, which links to those of its runs; see `add_page`.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -105,7 +104,7 @@ def add_sweep_page(sweep: Sweep, wanted: PageConfig, display: Display) -> None:
     try:
         write_sweep_page(sweep, _drawn(wanted), sweep.report, again, display)
     except Exception as error:
-        display.say(f"the page could not be made ({error}); try: {again}")
+        display.say(f"the page could not be written ({error}); try again with: {again}")
 
 
 def _drawn(wanted: PageConfig) -> ReportConfig:

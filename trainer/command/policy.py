@@ -1,7 +1,7 @@
 """`heddle policy`: policy files, the bundled tables and MLflow's registry.
 
-Exit codes of `diff`, as diff(1): 0 no difference, 1 the policies differ, 2 bad input. Of all: 1
-where the disk is full or fails or a table does not hold, 2 bad input, 130 interrupted.
+Exit codes of `diff`, as of diff(1): 0 no difference, 1 the policies differ, 2 bad input. Exit codes
+of the others: 1 the disk is full or failed, or a table does not hold; 2 bad input; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ Examples:
 with_folder = click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Where the tables are; by default the library.",
+    help="Use the tables in this folder. [default: the library]",
 )
 
 
@@ -86,10 +86,10 @@ with_folder = click.option(
 @with_format
 @one_message
 def list_(folder: Path | None, form: str) -> None:
-    """Show the tables, with what they reached when they were added.
+    """List the bundled tables and their recorded scores.
 
-    Of a workload's options those are shown that are not as usual, and its contention; the tables'
-    files have all of them. A file that can't be read is left out, and told; exit code 1 then.
+    The list shows the workload's contention and the options that differ from their defaults; the
+    tables' files have all options. An unreadable file is reported and left out, with exit code 1.
     """
     entries: list[Entry] = []
     unreadable = False
@@ -108,7 +108,7 @@ def list_(folder: Path | None, form: str) -> None:
 
 
 def _names_in(folder: Path | None) -> list[str]:
-    """The tables of a folder; None: of the library's own.
+    """Return the names of the tables in a folder; None: in the library.
 
     Raises:
         UsageError: there is no such folder, or no table in it.
@@ -123,8 +123,8 @@ def _names_in(folder: Path | None) -> list[str]:
         raise UsageError(f"--folder {folder}: there is no such folder")
     if not names:
         raise UsageError(
-            f"--folder {folder}: holds no table (*{shipped.ENDING}); "
-            "heddle policy add --folder puts one there"
+            f"--folder {folder}: contains no table (*{shipped.ENDING}); add one with heddle policy "
+            "add --folder"
         )
     return names
 
@@ -165,7 +165,7 @@ def _listed(entry: Entry) -> dict[str, object]:
     type=click.FloatRange(0.0, 1.0),
     default=0.05,
     show_default=True,
-    help="How much of its margin over the best baseline a table may have lost, relatively.",
+    help="Allow this relative loss of margin over the best baseline.",
 )
 @click.option(
     "--seed",
@@ -173,9 +173,9 @@ def _listed(entry: Entry) -> dict[str, object]:
     help="Measure on other inputs than those recorded.",
 )
 @click.option(
-    "--output", metavar="FILE", help="Write the results to a file, too: CSV if it ends in .csv."
+    "--output", metavar="FILE", help="Write results to this file, CSV if it ends in .csv."
 )
-@click.option("--json", "json_file", hidden=True)  # what --output was called before
+@click.option("--json", "json_file", hidden=True)  # the former name of --output
 @with_folder
 @with_format
 @one_message
@@ -188,17 +188,17 @@ def verify(
     folder: Path | None,
     form: str,
 ) -> None:
-    """Measure tables again, as they were measured when they were added; all of them by default.
+    """Measure bundled tables again; by default all of them.
 
-    A table holds if it is a valid policy for its workload, is the one that was measured, beats
-    every baseline, and keeps its margin over the best of them but for the tolerance. Exit code 1
-    if one does not.
+    A table holds if it is valid for its workload and unchanged since it was added, beats every
+    baseline, and keeps its margin over the best baseline within the tolerance. The exit code is 1
+    if a table does not hold.
     """
     if math.isnan(tolerance):
         raise UsageError("--tolerance nan: must be from 0 to 1")
     words = [name for name in names if name.startswith(OUTPUT)]
     names = tuple(name for name in names if name not in words)
-    named = named_output(words, *(Path(one) for one in (output, json_file) if one is not None))
+    named = named_output(words, *(Path(file) for file in (output, json_file) if file is not None))
     output = None if named is None else str(named)
     refuse_bad_output(output)
     there = _names_in(folder)
@@ -247,9 +247,10 @@ def _show_verdicts(verdicts: list[Verdict]) -> None:
     print_table(_verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.entry.changed:
-            anew = adding(verdict.entry.path)
+            command = adding(verdict.entry.path)
             click.echo(
-                f"{verdict.entry.name}: to keep it as it is, measure it anew: {anew}", err=True
+                f"{verdict.entry.name}: to keep the change, measure it again with: {command}",
+                err=True,
             )
 
 
@@ -257,23 +258,24 @@ def _show_verdicts(verdicts: list[Verdict]) -> None:
 @click.argument("source", metavar="RUN|FILE")
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option(
-    "--name", help="What to call the table; by default after its workload and cores, or as before."
+    "--name", help="Name the table. [default: its present name, or its workload and cores]"
 )
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Where to put its file; by default the library.",
+    help="Write the file to this folder. [default: the library]",
 )
-@click.option("--replace", is_flag=True, help="Replace the table of that name if there is one.")
+@click.option("--replace", is_flag=True, help="Replace an existing table of that name.")
 @one_message
 def add(
     source: str, settings: tuple[str, ...], name: str | None, folder: Path | None, replace: bool
 ) -> None:
-    """Measure a trained table beside the baselines, on inputs it never saw; keep it if it is best.
+    """Measure a trained table and add it to the bundled ones.
 
-    RUN is the folder of a run on virtual cores, FILE a policy file whose provenance names workload
-    and cores; the settings are those of heddle train. A table is kept only if it was faster than
-    every baseline in every repeat. The nearest tables of the library are measured beside it.
+    RUN is the folder of a run on virtual cores. FILE is a policy file whose provenance names
+    workload and cores. The settings are those of heddle train. The table is measured on inputs that
+    its training has not seen. It is added only if it is faster than every baseline in every repeat.
+    The nearest tables of the library are measured as well.
     """
     trained = _read_trained(source, settings)
     target = _target(trained, name, folder or shipped.FOLDER, replace)
@@ -287,20 +289,18 @@ def add(
     print_table(_scores_table(scores))
     if scores.unbeaten:
         click.echo(
-            f"not added: {', '.join(scores.unbeaten)} was as fast in one repeat at least", err=True
+            f"not added: {', '.join(scores.unbeaten)} was as fast in at least one repeat", err=True
         )
         raise SystemExit(FAILED)
     save(with_record(trained.document, target.stem, how, scores), target)
     click.echo(f"added: {target}")
     best = min(scores.others, key=lambda name: scores.others[name], default=None)
     if best is not None and scores.others[best] < 1.0:
-        click.echo(
-            f"{best} is faster there: a search may start from it, with 'search.start=[{best}]'"
-        )
+        click.echo(f"{best} is faster there; start a search from it with 'search.start=[{best}]'")
 
 
 def _others(document: PolicyDocument, how: Measurement) -> dict[str, PolicyDocument]:
-    """The library's nearest tables that do something else: one of them may be better there."""
+    """Return the nearest tables of the library that differ from the document."""
     mine = policy_digest(document)
     return {
         name: other
@@ -317,8 +317,8 @@ class _Trained:
         document: the table.
         config: the settings.
         stem: of the file's name.
-        recorded: how it was measured before; None where it was not.
-        as_before: whether it is to be measured so again: nothing else was typed.
+        recorded: its recorded measurement; None if there is none.
+        as_before: whether to repeat the recorded measurement, since no setting was given.
     """
 
     document: PolicyDocument
@@ -328,11 +328,11 @@ class _Trained:
     as_before: bool = True
 
     def name(self) -> str:
-        """What it is called: as before, or by its place if it has another now."""
+        """Return its present name, or a name of its workload and cores if these have changed."""
         workload = workload_options(self.config.workload)
         cores = self.config.machine.cores or 0
         before = self.recorded
-        # There may be several of one place, and the others are not to be replaced by it.
+        # There may be several tables of one place, and it must not replace the others.
         if (
             before is not None
             and (dict(before.workload), before.cores) == (workload, cores)
@@ -343,10 +343,10 @@ class _Trained:
 
 
 def _measurement(trained: _Trained) -> Measurement:
-    """How it is measured: as before, if it was, but in any case on inputs that it never saw.
+    """Return how to measure a table: as recorded, if it is, but on inputs that it has not seen.
 
     Raises:
-        ValueError: what would be written of it could not be read again.
+        ValueError: the record could not be read again.
     """
     seed = (trained.config.seed + FRESH) * SEED_STRIDE
     if trained.recorded is not None and trained.as_before:
@@ -356,11 +356,11 @@ def _measurement(trained: _Trained) -> Measurement:
     try:
         return Measurement.from_dict(how.as_dict())
     except ValueError as error:
-        raise ValueError(f"can't be kept: {error}") from error
+        raise ValueError(f"can't be recorded: {error}") from error
 
 
 def _read(name: str, folder: Path | None, there: Sequence[str]) -> Entry:
-    """A table that is named: one of those of the folder, or a file."""
+    """Read a table by its name in the folder, or by its file."""
     if name in there:
         return read_entry(library_path(name, folder))
     if not name.endswith(".json") and not Path(name).exists():
@@ -377,39 +377,43 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
         try:
             config, overrides = _settings_of_run(folder, settings)
         except RunFolderError as error:
-            raise UsageError(f"{source}: is no folder of a run that can be read") from error
+            raise UsageError(f"{source}: is not a readable folder of a run") from error
         document = load(folder.policy)
     else:
         document = load(path)
         overrides = [*_settings_of(document, source), *settings]
         config = compose_settings("train", overrides, TrainConfig)
         if RECORD in document.provenance:
-            with suppress(PolicyFileError):  # a damaged record is what measuring anew is to mend
+            with suppress(PolicyFileError):  # a new measurement replaces a damaged record
                 recorded = read_entry(path).measurement
     config = as_trained(config, scenarios := compose_scenarios(config, overrides))
     if config.machine.kind != "virtual":
         raise UsageError(
-            f"{source}: machine={config.machine.kind}: the library is measured on virtual cores, "
-            "which are the same everywhere"
+            f"{source}: machine={config.machine.kind}: tables of the library are measured on "
+            "virtual cores; set machine=virtual"
         )
     if len(scenarios) > 1:
         raise UsageError(
-            f"{source}: was trained for several workloads; say in which it is measured, such as "
+            f"{source}: was trained for several workloads; set the one to measure, such as "
             "'robust.scenarios=[]' workload.warehouses=4"
         )
     if config.workload.get("name") in TRACED:
-        raise UsageError(f"{source}: is for a trace, which the library can't ship")
+        raise UsageError(f"{source}: was trained for a trace, which the library can't contain")
     return _Trained(document, config, path.stem, recorded, as_before=not settings)
 
 
 def _settings_of_run(folder: RunFolder, settings: Sequence[str]) -> tuple[TrainConfig, list[str]]:
-    """Those that a run was made with, whatever they are by default today, and under what was typed.
+    """Return the settings of a run, changed by those of this command.
+
+    Args:
+        folder: of the run.
+        settings: the overrides of this command.
 
     Returns:
-        The settings, and what was typed for them, first for the run and then here.
+        The settings, and their overrides: the run's, then those of this command.
 
     Raises:
-        RunFolderError: what was typed for the run can't be read.
+        RunFolderError: the run's overrides can't be read.
         UsageError: a setting is wrong.
     """
     typed, made_with = settings_of(folder)
@@ -419,17 +423,17 @@ def _settings_of_run(folder: RunFolder, settings: Sequence[str]) -> tuple[TrainC
     today = compose_config("train", overrides)
     merged = OmegaConf.structured(made_with)
     here = parse_overrides(settings)
-    keys = [one.key_or_group.replace("/", ".") for one in here]
-    # An experiment, which is no setting itself, may set anything.
+    keys = [override.key_or_group.replace("/", ".") for override in here]
+    # An experiment, which is not a setting itself, may set anything.
     if any(key.partition(".")[0] not in merged for key in keys) or any(o.is_delete() for o in here):
         return to_settings(today, TrainConfig), overrides
-    for key in sorted(keys, key=lambda one: one.count(".")):  # a group before what is in it
+    for key in sorted(keys, key=lambda name: name.count(".")):  # a group before its settings
         OmegaConf.update(merged, key, OmegaConf.select(today, key), merge=False)
     return to_settings(merged, TrainConfig), overrides
 
 
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
-    """What a provenance says of where a policy was trained, as it would be typed."""
+    """Yield the workload, machine and seed of a policy's provenance as overrides."""
     workload, machine = (document.provenance.get(key) for key in ("workload", "machine"))
     if (
         not isinstance(workload, dict)
@@ -438,10 +442,10 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
         or not machine.keys() >= {"kind", "cores"}
     ):
         raise UsageError(
-            f"{source}: its provenance does not say for which workload, machine and cores; name "
-            "the folder of the run that trained it"
+            f"{source}: its provenance does not name workload, machine and cores; name the folder "
+            "of the run that trained it"
         )
-    # The inputs that it has seen follow from it.
+    # The seed determines the inputs that the policy has seen.
     if isinstance(seed := document.provenance.get("seed"), int):
         yield f"seed={seed}"
     yield f"machine={machine.get('kind')}"
@@ -451,24 +455,24 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
 
 
 def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) -> Path:
-    """The file to write, once it is known that it may be written: before minutes of measuring."""
+    """Return the file to write; refuse one that can't be written, before anything is measured."""
     name = trained.name() if name is None else name
     _refuse_bad_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"--folder {folder}: can't be made: {write_failure_reason(error)}"
+            f"--folder {folder}: can't be created: {write_failure_reason(error)}"
         ) from error
     target = folder / f"{name}.json"
     if target.exists() and not replace:
-        raise UsageError(f"{target}: is there already; --replace replaces it, --name names another")
+        raise UsageError(f"{target}: exists already; replace it with --replace, or set --name")
     refuse_bad_output(str(target), "--folder")
     return target
 
 
 def _refuse_bad_name(name: str) -> None:
-    """Refuse a name that, typed where a policy is named, could never mean the table.
+    """Refuse a name by which commands could not find the table.
 
     Raises:
         UsageError: it is one.
@@ -479,7 +483,7 @@ def _refuse_bad_name(name: str) -> None:
 
 
 def _usual_options(name: str) -> dict[str, str]:
-    """A workload's options if nothing is said; none where there is no such workload."""
+    """Return a workload's default options; empty if there is no such workload."""
     if name not in group_choices()["workload"]:
         return {}
     return workload_options(group_settings("workload", name))
@@ -487,20 +491,20 @@ def _usual_options(name: str) -> dict[str, str]:
 
 def _workload_words(workload: Mapping[str, str]) -> str:
     name = workload.get("name", "")
-    told = distinguishing_options(workload, _usual_options(name))
-    return ", ".join([name, *(f"{key} {value}" for key, value in told.items())])
+    shown = distinguishing_options(workload, _usual_options(name))
+    return ", ".join([name, *(f"{key} {value}" for key, value in shown.items())])
 
 
 def _scores_table(scores: Scores) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("beside")
-    table.add_column("the table ÷ it", justify="right")
+    table.add_column("compared with")
+    table.add_column("ratio", justify="right")
     table.add_column("lowest of the repeats", justify="right")
     for name in sorted(scores.to, key=lambda name: scores.to[name]):
         lowest = scores.lowest.get(name, math.nan)
         table.add_row(name, f"{scores.to[name]:.3f}", f"{lowest:.3f}")
     table.add_section()
-    for name, ratio in sorted(scores.others.items(), key=lambda one: one[1]):
+    for name, ratio in sorted(scores.others.items(), key=lambda item: item[1]):
         table.add_row(name, f"{ratio:.3f}", "")
     return table
 

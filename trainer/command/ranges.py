@@ -1,6 +1,6 @@
-"""Ranges of the settings that types alone don't rule out.
+"""Checks the ranges of settings.
 
-Those of a machine and its costs are what the engine declares; the others are declared here.
+The engine declares the ranges of a machine and its costs; the others are declared here.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ AT_MOST: dict[str, float] = {
     "timeline.lanes": 48,
     "timeline.seconds": 0.01,
     "timeline.warmup": 1,
-    # Inputs are drawn from multiples of it, which the engine takes as 64 bits.
+    # Inputs are numbered by multiples of the seed, which must fit into 64 bits.
     "seed": 1_000_000_000_000,
     "timeline.seed": 1_000_000_000_000,
     "random": 10_000,
@@ -113,15 +113,15 @@ ONE_OF = {
     "conflict.window_minutes": WINDOWS_MINUTES,
 }
 COUNT_MAX = 1_000_000
-"""Of whatever is counted in `AT_LEAST_ONE` and has no maximum of its own."""
+"""The maximum of a setting in `AT_LEAST_ONE` that has none in `AT_MOST`."""
 SECONDS_MAX = 1_000_000
-"""Eleven days, of any duration: the engine counts nanoseconds, in 64 bits."""
+"""The maximum of a duration, eleven days: the engine counts nanoseconds in 64 bits."""
 SECONDS_MIN = 1e-6
-"""Of what is measured: in less, nothing happens."""
+"""The minimum of a measured duration: nothing commits in less."""
 REAL_CORES = ("validation.cores", "threads.cores")
-"""Numbers of real cores: their range is that of `machine=threads`."""
+"""Numbers of real cores, with the range of `machine=threads`."""
 DURATIONS = ("seconds", "warmup")
-"""How the names of durations end."""
+"""Endings of the names of durations."""
 NOT_NEGATIVE = {
     "seed",
     "evaluation.warmup_seconds",
@@ -147,10 +147,10 @@ NOT_NEGATIVE = {
 
 
 def check_ranges(settings: Any, prefix: str = "") -> None:
-    """Refuse settings that are out of their range.
+    """Refuse settings that are out of range.
 
     Raises:
-        UsageError: one is; the message names it and says what it may be.
+        UsageError: a setting is out of range; the message names it and its range.
     """
     for field in fields(settings):
         key, value = f"{prefix}{field.name}", getattr(settings, field.name)
@@ -170,7 +170,7 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
         elif isinstance(value, str) and not value.strip():
             raise UsageError(f"{key}=: must not be empty")
         elif isinstance(value, str):
-            continue  # such as a budget of `5min`, where another command has one in seconds
+            continue  # such as `budget=5min`, which is a number of seconds in another command
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
         elif (most := _most(key)) is not None and value > most:
@@ -184,15 +184,15 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
 
 
 def check_option(key: str, value: Any, spec: OptionSpec) -> None:
-    """Refuse a value that the engine's declaration rules out.
+    """Refuse a value that the engine's declaration does not allow.
 
     Args:
         key: the setting, for the message.
-        value: what it is set to.
+        value: its value.
         spec: the declaration.
 
     Raises:
-        UsageError: it is ruled out; the message says what it may be.
+        UsageError: it is not allowed; the message says what is.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{key}={value}: must be a number")
@@ -222,7 +222,7 @@ def _check_declared(settings: Any, prefix: str, specs: Iterable[OptionSpec]) -> 
 
 
 def _most(key: str) -> float | None:
-    """The largest value of a setting, None if there is none."""
+    """Return the largest value of a setting; None if it has no bound."""
     if key in AT_MOST:
         return AT_MOST[key]
     if key in AT_LEAST_ONE:

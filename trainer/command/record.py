@@ -1,4 +1,4 @@
-"""`heddle trace record`: the engine writes a trace while it runs."""
+"""`heddle trace record`: run a workload and record its trace."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from trainer.config import RecordConfig, workload_options
 
 @click.command("record", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def record(settings: tuple[str, ...], show: bool) -> None:
-    r"""Run a workload on real cores and write a trace of what every transaction asked for.
+    r"""Run a workload on real cores and write its trace.
 
-    output= is the folder of the trace, which goes wherever an imported one goes. It has the
-    accesses of the workload's signature, with their keys: those of the attempt that committed or
-    rolled back. Transactions that only read a snapshot are there without their accesses.
+    output= is the folder of the trace, which can be used like an imported one. For each transaction
+    the trace has the accesses and keys of the attempt that committed or rolled back. Transactions
+    that only read a snapshot have no accesses in it.
 
     \b
     Examples:
@@ -55,22 +55,22 @@ def record(settings: tuple[str, ...], show: bool) -> None:
 
 
 def _folder(config: RecordConfig) -> Path:
-    """Where the trace goes, before anything runs.
+    """Return the folder for the trace; check the settings before anything runs.
 
     Raises:
-        UsageError: it can't go there, or there can be none.
+        UsageError: the folder can't be used, or a setting is wrong.
     """
     if config.machine.kind != "threads":
         raise UsageError(
-            f"machine={config.machine.kind}: a trace is recorded on real cores; leave it out. What "
-            "happens on virtual ones is shown by heddle timeline"
+            f"machine={config.machine.kind}: a trace is recorded on real cores; leave it out. To "
+            "record a run on virtual cores, use heddle timeline"
         )
     if is_tuned(config.policy):
-        raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
+        raise UsageError(f"policy={TUNED}: needs a sweep of its backoff; record silo instead")
     if not config.output:
-        raise UsageError("output= names no folder; such as output=trace")
+        raise UsageError("output= names no folder; set it, such as output=trace")
     if "\0" in config.output:
-        raise UsageError("output=: is no path")
+        raise UsageError("output=: is not a path")
     folder = Path(config.output)
     try:
         refuse_existing(folder, config.replace)
@@ -107,6 +107,6 @@ def _write(config: RecordConfig, folder: Path, result: Result, trace: RecordedTr
     )
     if result.duration_s < 0.9 * config.seconds:
         click.echo(
-            f"that is less than seconds={config.seconds:g}: there was no more room in "
+            f"that is less than seconds={config.seconds:g}: the recording reached "
             f"mib_max={config.mib_max}; raise it for a longer trace"
         )

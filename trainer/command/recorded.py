@@ -1,4 +1,4 @@
-"""Histories that commands are given: read, checked, and refused for the same reasons."""
+"""Reads and checks histories for the commands that take one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from envs.history import History, HistoryFileError
 from trainer.command.errors import UsageError
 
 CONTRADICTION = "contradiction"
-"""The name of what no run can have written, as the checker has it."""
+"""The checker's name of an anomaly that no run can have produced."""
 
 
 def checked_history(path: Path, key: str = "") -> tuple[History, Mapping[str, Any]]:
@@ -18,13 +18,13 @@ def checked_history(path: Path, key: str = "") -> tuple[History, Mapping[str, An
 
     Args:
         path: the file.
-        key: what is in front of its name in a message, such as `history=`.
+        key: the text before its name in messages, such as `history=`.
 
     Returns:
         The history, and the checker's report (`History.check`).
 
     Raises:
-        UsageError: it is no history, a damaged one, or has nothing to judge.
+        UsageError: it is not a history, is damaged, or has nothing to check.
     """
     try:
         history = History.load(path)
@@ -39,11 +39,12 @@ def checked_history(path: Path, key: str = "") -> tuple[History, Mapping[str, An
         if attempts:
             held = f"{attempts:,} attempts, of which none committed or rolled back"
         raise UsageError(
-            f"{key}{path}: there is nothing to judge: it holds {held}; record a longer run"
+            f"{key}{path}: there is nothing to check: it holds {held}; record a longer run"
         )
     return history, report
 
 
 def contradictions(report: Mapping[str, Any]) -> list[str]:
-    """What a report says that no run can have written."""
-    return [one["text"] for one in report["anomalies"] if one["name"] == CONTRADICTION]
+    """Return the texts of a report's anomalies that no run can have produced."""
+    anomalies = report["anomalies"]
+    return [anomaly["text"] for anomaly in anomalies if anomaly["name"] == CONTRADICTION]

@@ -22,8 +22,8 @@ Example:
 
 uri_option = click.option(
     "--uri",
-    help="MLflow's store. [default: MLFLOW_REGISTRY_URI, or else MLFLOW_TRACKING_URI, or else the "
-    "SQLite file runs/mlflow.db]",
+    help="Use this MLflow store. [default: MLFLOW_REGISTRY_URI, else MLFLOW_TRACKING_URI, else "
+    "the SQLite file runs/mlflow.db]",
 )
 
 
@@ -33,9 +33,10 @@ uri_option = click.option(
 @uri_option
 @report_errors
 def export(source: str, target: str, uri: str | None) -> None:
-    """Write a policy of MLflow's registry to a file, whole or not at all.
+    """Write a policy of MLflow's registry to a file.
 
-    POLICY is registry:MODEL@ALIAS or registry:MODEL/VERSION. FILE is replaced if it exists.
+    POLICY is registry:MODEL@ALIAS or registry:MODEL/VERSION. FILE is replaced atomically if it
+    exists.
     """
     from policies import open_policy
     from trainer.policy_registry import default_store, read_from
@@ -61,17 +62,17 @@ def promote(source: str, uri: str | None) -> None:
     reference = Reference.parse(source.partition(":")[2])
     before, version = RegistryReader(default_store(uri)).promote(reference)
     if before == version:
-        click.echo(f"{reference.model}@{CHAMPION}: is version {version} already")
+        click.echo(f"{reference.model}@{CHAMPION}: version {version} already")
     else:
-        came = "" if before is None else f", was {before}"
-        click.echo(f"{reference.model}@{CHAMPION}: version {version}{came}")
+        previous = "" if before is None else f", was {before}"
+        click.echo(f"{reference.model}@{CHAMPION}: version {version}{previous}")
 
 
 def refuse_other(source: str) -> None:
-    """Only what is in the registry.
+    """Refuse a policy that is not in the registry.
 
     Raises:
-        PolicyFileError: it is something else.
+        PolicyFileError: it is one.
     """
     if not source.startswith("registry:"):
         raise PolicyFileError(f"{source}: is not in the registry; write registry:MODEL@champion")

@@ -1,4 +1,4 @@
-"""`heddle report`: runs of `heddle train` as a page for people."""
+"""`heddle report`: make an HTML page of runs of `heddle train`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep, find_sweep
 
 SETTING = re.compile(r"[+~]?[A-Za-z_][\w./]*=")
-"""How a setting begins; whatever else is typed is a run."""
+"""The beginning of a setting; any other argument is a run."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("words", nargs=-1, metavar="RUN... [KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def report(words: tuple[str, ...], show: bool) -> None:
-    r"""Make one HTML page of runs: what was trained, how it compares, what the policy does.
+    r"""Make one HTML page of runs: training, comparison and policy.
 
-    RUN is the name of a run in runs_dir, or its folder. The page needs nothing else, no network
-    either. Several runs are put side by side, as are those of a sweep, which is named instead. A
-    run that was not finished gets a page of what there is.
+    RUN is the name of a run in runs_dir, or its folder. Several runs are shown side by side; the
+    name of a sweep shows all its runs. The page is one file and needs no network. The page of an
+    unfinished run shows the results so far.
 
     \b
     Examples:
@@ -47,7 +47,9 @@ def report(words: tuple[str, ...], show: bool) -> None:
         return
     config = compose_settings("report", settings, ReportConfig)
     if config.beside is not None and config.beside not in SEEDS:
-        raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
+        raise UsageError(
+            f"beside={config.beside}: is not a seed policy; there are {', '.join(SEEDS)}"
+        )
     typed = heddle_command("report", *map(Path, names), *settings)
     sweep = _sweep(names, config)
     if sweep is not None:
@@ -67,23 +69,24 @@ def report(words: tuple[str, ...], show: bool) -> None:
 
 def _folders(names: list[str], config: ReportConfig) -> list[RunFolder]:
     if not names:
-        raise UsageError("names no run; such as heddle report runs/RUN")
+        raise UsageError("no run is named; name one, such as heddle report runs/RUN")
     runs_dir = Path(config.runs_dir)
     found = [find_run_folder(runs_dir, name, name or "''") for name in names]
     paths = [folder.path.resolve() for folder in found]
     for name, path in zip(names, paths, strict=True):
         if paths.count(path) > 1:
-            raise UsageError(f"{name}: is named twice")
+            raise UsageError(f"{name}: is named twice; name it once")
     return found
 
 
 def _sweep(names: list[str], config: ReportConfig) -> Sweep | None:
-    """The sweep that is named; None if runs are."""
+    """Return the named sweep; None if runs are named."""
     runs_dir = Path(config.runs_dir)
-    found = [one for one in (find_sweep(runs_dir, name) for name in names) if one is not None]
+    sweeps = (find_sweep(runs_dir, name) for name in names)
+    found = [sweep for sweep in sweeps if sweep is not None]
     if found and len(names) > 1:
         raise UsageError(
-            f"{found[0].name}: is a sweep, of which a page shows one alone; leave the others out, "
-            "or name its runs"
+            f"{found[0].name}: is a sweep, and a page shows only one; leave the others out, or "
+            "name its runs"
         )
     return found[0] if found else None

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from trainer.runs.summary import RunSummary
 
 LISTED = 50
-"""How many runs are listed unless more are asked for."""
+"""The default number of runs to list."""
 
 COMPARE_MAX = 8
-"""More runs than this make no table that can be read: a page can."""
+"""The most runs of a table; a page can show more."""
 
 LIST_EXAMPLES = """
 \b
@@ -57,7 +57,17 @@ runs_dir_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="Where runs are kept.",
+    help="Set the folder of the runs.",
+)
+
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Print a table, or all results as JSON.",
 )
 
 
@@ -75,15 +85,28 @@ def runs() -> None:
 
 @runs.command("list", epilog=LIST_EXAMPLES)
 @runs_dir_option
-@click.option("--tag", "tags", multiple=True, metavar="KEY[=VALUE]", help="Only runs with the tag.")
 @click.option(
-    "--sort", type=click.Choice(["began", "score", "size"]), default="began", help="By what."
+    "--tag", "tags", multiple=True, metavar="KEY[=VALUE]", help="List only runs with this tag."
 )
-@click.option("-n", "--newest", type=click.IntRange(1), default=LISTED, help="How many to show.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@click.option(
+    "--sort",
+    type=click.Choice(["began", "score", "size"]),
+    default="began",
+    show_default=True,
+    help="Sort by start, score or size.",
+)
+@click.option(
+    "-n",
+    "--newest",
+    type=click.IntRange(1),
+    default=LISTED,
+    show_default=True,
+    help="List at most this number of runs.",
+)
+@format_option
 @one_message
 def list_runs(runs_dir: Path, tags: tuple[str, ...], sort: str, newest: int, form: str) -> None:
-    """List runs and those of sweeps, the newest last."""
+    """List runs, including those of sweeps, the newest last."""
     from trainer.runs.summary import find_runs, read_summary
     from trainer.runs.tags import TagError, parse_tags
 
@@ -96,17 +119,17 @@ def list_runs(runs_dir: Path, tags: tuple[str, ...], sort: str, newest: int, for
         folders = folders[-newest:]
     found = [read_summary(folder, runs_dir) for folder in folders]
     found = [
-        one
-        for one in found
-        if all(key in one.tags and value in ("", one.tags[key]) for key, value in wanted.items())
+        run
+        for run in found
+        if all(key in run.tags and value in ("", run.tags[key]) for key, value in wanted.items())
     ]
     if sort == "score":
-        found.sort(key=lambda one: one.score if one.score is not None else -1.0)
+        found.sort(key=lambda run: run.score if run.score is not None else -1.0)
     elif sort == "size":
-        found.sort(key=lambda one: one.bytes)
+        found.sort(key=lambda run: run.bytes)
     found = found[-newest:]
     if form == "json":
-        click.echo(json.dumps([one.as_dict() for one in found], indent=1, ensure_ascii=False))
+        click.echo(json.dumps([run.as_dict() for run in found], indent=1, ensure_ascii=False))
         return
     if not found:
         tagged = f" with the tag {' '.join(tags)}" if tags else ""
@@ -130,18 +153,18 @@ def _list_table(found: Sequence[RunSummary]) -> Table:
     table.add_column("verdict", overflow="fold")
     table.add_column("tags", overflow="fold")
     table.add_column("size", justify="right")
-    for one in found:
+    for run in found:
         table.add_row(
-            one.name,
-            one.state,
-            one.workload,
-            one.machine,
-            one.search,
-            "–" if one.score is None else f"{one.score:.3f} × {one.baseline}",
-            "–" if one.score_on_threads is None else f"{one.score_on_threads:.3f}",
-            (one.verdict or "–").partition(":")[0],
-            tag_words(one.tags) or "–",
-            size_words(one.bytes),
+            run.name,
+            run.state,
+            run.workload,
+            run.machine,
+            run.search,
+            "–" if run.score is None else f"{run.score:.3f} × {run.baseline}",
+            "–" if run.score_on_threads is None else f"{run.score_on_threads:.3f}",
+            (run.verdict or "–").partition(":")[0],
+            tag_words(run.tags) or "–",
+            size_words(run.bytes),
         )
     return table
 
@@ -149,39 +172,42 @@ def _list_table(found: Sequence[RunSummary]) -> Table:
 @runs.command(epilog=COMPARE_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @runs_dir_option
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@format_option
 @one_message
 def compare(names: tuple[str, ...], runs_dir: Path, form: str) -> None:
-    """Show what runs came to, side by side, and the settings in which they differ.
+    """Show results of runs side by side, and the settings that differ.
 
-    Runs on the same machine can be compared by throughput only if nothing else ran beside either;
-    ratios were measured side by side.
+    Compare throughput only of runs on the same machine, each without any other load. Ratios are
+    always comparable, because both sides were measured in the same run.
     """
     from trainer.report.saved_run import SavedRunError, read_run
     from trainer.runs.comparing import differing, results, settings_of
 
     folders = _folders(names, runs_dir)
     if len(folders) < 2:
-        raise UsageError("names one run; such as heddle runs compare RUN OTHER")
+        raise UsageError("only one run is named; name two, such as heddle runs compare RUN OTHER")
     if len(folders) > COMPARE_MAX and form == "table":
         typed = heddle_command("report", *map(Path, names))
-        raise UsageError(f"names {len(folders)} runs, at most {COMPARE_MAX}; make a page: {typed}")
+        raise UsageError(
+            f"{len(folders)} runs are named; a table has at most {COMPARE_MAX}; make a page with: "
+            f"{typed}"
+        )
     try:
-        kept = [read_run(folder) for folder in folders]
+        saved = [read_run(folder) for folder in folders]
     except SavedRunError as error:
         raise UsageError(str(error)) from error
-    came_to = [results(run) for run in kept]
-    settings = [settings_of(run) for run in kept]
+    tables = [results(run) for run in saved]
+    settings = [settings_of(run) for run in saved]
     keys = differing(settings)
     if form == "json":
         document = [
             {"run": name, "results": found, "settings": {key: own.get(key) for key in keys}}
-            for name, found, own in zip(names, came_to, settings, strict=True)
+            for name, found, own in zip(names, tables, settings, strict=True)
         ]
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
-    rows = list(dict.fromkeys(row for found in came_to for row in found))
-    print_table(_side_by_side("Results", names, rows, came_to))
+    rows = list(dict.fromkeys(row for found in tables for row in found))
+    print_table(_side_by_side("Results", names, rows, tables))
     click.echo()
     if keys:
         print_table(_side_by_side("Settings that differ", names, keys, settings))
@@ -204,12 +230,12 @@ def _side_by_side(
 @runs.command(epilog=TAG_EXAMPLES)
 @click.argument("words", nargs=-1, required=True, metavar="RUN... [KEY[=VALUE]]...")
 @runs_dir_option
-@click.option("--untag", "removed", multiple=True, metavar="KEY", help="Take a tag away.")
+@click.option("--untag", "removed", multiple=True, metavar="KEY", help="Remove a tag.")
 @one_message
 def tag(words: tuple[str, ...], runs_dir: Path, removed: tuple[str, ...]) -> None:
     """Tag runs, in their folders and in their MLflow records.
 
-    What names no run is a tag, KEY or KEY=VALUE.
+    An argument that names no run is a tag: KEY or KEY=VALUE.
     """
     from trainer.runs.recorded import RunRecord
     from trainer.runs.tags import TagError, parse_tags, read_tags, tag_words, write_tags
@@ -220,30 +246,31 @@ def tag(words: tuple[str, ...], runs_dir: Path, removed: tuple[str, ...]) -> Non
     except TagError as error:
         raise UsageError(str(error)) from error
     if not names:
-        _folders(words[:1], runs_dir)  # says which there are
+        _folders(words[:1], runs_dir)  # raises an error that lists the runs
     if not tags and not removed:
-        raise UsageError("names no tag; such as heddle runs tag RUN baseline")
+        raise UsageError("no tag is named; name one, such as heddle runs tag RUN baseline")
     for folder in _folders(names, runs_dir):
-        kept = {key: one for key, one in read_tags(folder).items() if key not in removed} | tags
+        earlier = read_tags(folder).items()
+        kept = {key: value for key, value in earlier if key not in removed} | tags
         write_tags(folder, kept)
         click.echo(f"{folder.path}: {tag_words(kept) or 'no tags'}")
         failed = RunRecord(folder, runs_dir).tag(tags, removed)
         if failed is not None:
-            click.echo(f"{folder.path}: the tags are in its folder alone; {failed}", err=True)
+            click.echo(f"{folder.path}: the tags are only in its folder; {failed}", err=True)
 
 
 @runs.command(epilog=REMOVE_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @runs_dir_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--keep-record", is_flag=True, help="Leave the MLflow record.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.option("--keep-record", is_flag=True, help="Keep the MLflow record.")
 @one_message
 def remove(names: tuple[str, ...], runs_dir: Path, yes: bool, keep_record: bool) -> None:
-    """Remove runs: their folders, and mark their MLflow records as deleted.
+    """Remove the folders of runs and mark their MLflow records as deleted.
 
-    mlflow gc frees what deleted records take; until then MLflow restores them. A record that holds
-    a registered policy stays. A running one is not removed. A sweep makes a run that was
-    removed again.
+    MLflow can restore deleted records until mlflow gc frees their storage. A record with a
+    registered policy stays. A run in progress is not removed. A sweep that resumes repeats its
+    removed runs.
     """
     from trainer.runs.recorded import RunRecord
     from trainer.runs.removal import refuse_link, remove_run, size_words
@@ -253,8 +280,8 @@ def remove(names: tuple[str, ...], runs_dir: Path, yes: bool, keep_record: bool)
     for folder in folders:
         if reason := refuse_link(folder.path):
             raise UsageError(reason)
-    for one in (read_summary(folder, runs_dir) for folder in folders):
-        click.echo(f"{one.path}: {one.state}, {size_words(one.bytes)}")
+    for run in (read_summary(folder, runs_dir) for folder in folders):
+        click.echo(f"{run.path}: {run.state}, {size_words(run.bytes)}")
     if not yes:
         many = f"these {len(folders)} runs" if len(folders) > 1 else "this run"
         click.confirm(f"remove {many}?", abort=True)
@@ -280,22 +307,22 @@ def _is_run(word: str, runs_dir: Path) -> bool:
 
 
 def _folders(names: Sequence[str], runs_dir: Path) -> list[RunFolder]:
-    """The runs that are named, each once.
+    """Return the named runs.
 
     Raises:
-        UsageError: one is named twice, or is a sweep.
+        UsageError: a run is named twice, or a name is that of a sweep.
     """
     from trainer.runs.summary import is_run
 
     found: dict[Path, RunFolder] = {}
     for name in names:
-        path = next((one for one in (runs_dir / name, Path(name)) if is_run(one)), None)
+        path = next((place for place in (runs_dir / name, Path(name)) if is_run(place)), None)
         if path is None:
             sweep = find_sweep(runs_dir, name)
             if sweep is not None:
                 raise UsageError(f"{name}: is a sweep; name its runs, such as {sweep.path}/*")
-            path = find_run_folder(runs_dir, name, name or "''").path  # or says which there are
+            path = find_run_folder(runs_dir, name, name or "''").path
         if path.resolve() in found:
-            raise UsageError(f"{name}: is named twice")
+            raise UsageError(f"{name}: is named twice; name it once")
         found[path.resolve()] = RunFolder(path)
     return list(found.values())

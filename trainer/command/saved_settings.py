@@ -1,7 +1,7 @@
-"""The settings of a saved run: what was typed for it, and its search as it was when it began.
+"""The settings of a saved run: its overrides, and the settings of its search.
 
-By default, or by an experiment, another search may be chosen today, or have other numbers. And what
-a run was made with, where it is compared with others: every other setting may have moved as well.
+The default or an experiment may choose another search today, or other numbers for it, so a resumed
+run takes its search from its folder. A comparison with other runs takes all settings from there.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ SEARCH = "search"
 
 
 def saved_search(folder: RunFolder, typed: Sequence[str]) -> list[str]:
-    """As much of a run's search as does not follow from what was typed any more, as it is typed.
+    """Return the settings of a run's search that its overrides no longer give, as overrides.
 
     Args:
-        folder: of the run; without settings that can be read, there is nothing.
-        typed: for it.
+        folder: of the run; if its settings can't be read, the result is empty.
+        typed: the run's overrides.
     """
-    kept = folder.saved_search()
-    if kept is None:
+    saved = folder.saved_search()
+    if saved is None:
         return []
-    name = [] if _names_it(typed, kept["name"]) else [f"{SEARCH}={kept['name']}"]
+    name = [] if _chooses_search(typed, saved["name"]) else [f"{SEARCH}={saved['name']}"]
     today = OmegaConf.to_container(compose_config("train", [*name, *typed])[SEARCH])
     assert isinstance(today, dict)
     keys = {text.partition("=")[0] for text in typed}
-    others = [key for key in map(str, today) if key in kept and kept[key] != today[key]]
+    others = [key for key in map(str, today) if key in saved and saved[key] != today[key]]
     return name + [
-        f"{SEARCH}.{key}={_as_typed(kept[key])}" for key in others if f"{SEARCH}.{key}" not in keys
+        f"{SEARCH}.{key}={_as_typed(saved[key])}" for key in others if f"{SEARCH}.{key}" not in keys
     ]
 
 
 def with_saved_search(folder: RunFolder) -> list[str]:
-    """What was typed for a run, and `saved_search`.
+    """Return `saved_search` and the run's overrides.
 
     Raises:
         RunFolderError: the file is damaged.
@@ -52,14 +52,14 @@ def with_saved_search(folder: RunFolder) -> list[str]:
 
 
 def settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
-    """What was typed for a run, and the settings that it was made with.
+    """Return a run's overrides, and the settings that it was made with.
 
-    A setting that is not among those which the run has kept is what it comes to today; so are all
-    of a run for several workloads, whose scenarios have their own.
+    A setting that the run has not saved has today's value, and so do all settings of a run for
+    several workloads, whose scenarios have their own.
 
     Raises:
-        RunFolderError: the file of what was typed is damaged.
-        UsageError: a kept setting is none of this version's values.
+        RunFolderError: the file of the overrides is damaged.
+        UsageError: this version does not accept the value of a saved setting.
     """
     typed = with_saved_search(folder)
     today = compose_config("train", typed)
@@ -71,27 +71,27 @@ def settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
         assert isinstance(made_with, DictConfig)
         return typed, to_settings(made_with, TrainConfig)
     except (OmegaConfBaseException, UsageError) as error:
-        raise UsageError(f"{folder.config}: {error}; make the run again") from error
+        raise UsageError(f"{folder.config}: {error}; train again") from error
 
 
-def _known(kept: Mapping[str, Any], today: DictConfig) -> dict[str, Any]:
-    """Those of the kept settings that there are today, group by group."""
+def _known(saved: Mapping[str, Any], today: DictConfig) -> dict[str, Any]:
+    """Return the saved settings that this version has, nested by group."""
     return {
         key: _known(value, today[key])
         if isinstance(value, Mapping) and isinstance(today[key], DictConfig)
         else value
-        for key, value in kept.items()
+        for key, value in saved.items()
         if key in today
     }
 
 
-def _names_it(typed: Sequence[str], name: str) -> bool:
-    """Whether what was typed still comes to the search."""
+def _chooses_search(typed: Sequence[str], name: str) -> bool:
+    """Return whether the overrides choose a search by themselves: by name, or by this default."""
     if any(text.startswith(f"{SEARCH}=") for text in typed):
         return True
     try:
         return bool(compose_config("train", typed)[SEARCH].name == name)
-    except UsageError:  # such as a setting of a search that is chosen by default no longer
+    except UsageError:  # such as a setting of a search that is no longer the default
         return False
 
 

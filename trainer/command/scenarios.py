@@ -1,4 +1,4 @@
-"""The scenarios of a robust training: each a configuration of its own."""
+"""Composes the scenarios of a robust training, each with its own configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "robust.scenarios"
 NONE = f"{KEY}=[]"
 
 SCENARIOS_MAX = 64
-"""Every worker keeps a database for each."""
+"""The most scenarios: every worker holds a database for each."""
 
 _PLAIN = re.compile(r"[\w./:+-]+")
 
@@ -29,10 +29,10 @@ def compose_scenarios(config: TrainConfig, overrides: Sequence[str]) -> list[Sce
 
     Args:
         config: all settings.
-        overrides: what was typed for them.
+        overrides: the overrides of these settings.
 
     Raises:
-        UsageError: a scenario can't be, or is there twice; the message names it.
+        UsageError: a scenario is invalid, or set twice; the message names it.
     """
     if not config.robust.scenarios:
         return single_scenario(config)
@@ -56,10 +56,10 @@ def as_trained(config: TrainConfig, scenarios: Sequence[Scenario]) -> TrainConfi
 
 
 def common_signature(scenarios: Sequence[Scenario]) -> Signature:
-    """Return the signature that all scenarios have: a table is for one.
+    """Return the signature that all scenarios share.
 
     Raises:
-        UsageError: two have different ones; the message names both.
+        UsageError: two scenarios have different ones; the message names both.
         ValueError: there is no such workload, or no such option of it.
     """
     first, *others = scenarios
@@ -68,7 +68,7 @@ def common_signature(scenarios: Sequence[Scenario]) -> Signature:
         signature = workload_signature(load_engine(), other.workload)
         if signature != common:
             raise UsageError(
-                f"{KEY}: a table is for one signature, and these two have different ones: "
+                f"{KEY}: a table fits one signature, but these scenarios have different ones: "
                 f"{_words(first, common)}; {_words(other, signature)}. Train a table for each"
             )
     return common
@@ -83,17 +83,17 @@ def _expanded(config: TrainConfig) -> list[dict[str, Any]]:
                     "only, such as {workload.warehouses:4}"
                 )
         if not entry or [] in entry.values():
-            raise UsageError(f"{KEY}: {entry}: sets nothing; such as {{workload.warehouses:4}}")
+            raise UsageError(
+                f"{KEY}: {entry}: sets nothing; set something, such as {{workload.warehouses:4}}"
+            )
     found = combined(config.robust.scenarios)
     if len(found) > SCENARIOS_MAX:
-        raise UsageError(
-            f"{KEY}: makes {len(found)} scenarios; there may be {SCENARIOS_MAX} at most"
-        )
+        raise UsageError(f"{KEY}: makes {len(found)} scenarios; set at most {SCENARIOS_MAX}")
     return found
 
 
 def _typed(value: Any) -> str:
-    """A value as it would be typed."""
+    """Return a value as an override has it."""
     match value:
         case None:
             return "null"
@@ -110,16 +110,16 @@ def _refuse_other_kinds(config: TrainConfig, scenarios: Sequence[Scenario]) -> N
     for other in others:
         if other.config.machine.kind != first.config.machine.kind:
             raise UsageError(
-                f"{KEY}: {first.label} has machine={first.config.machine.kind}, and {other.label} "
-                f"machine={other.config.machine.kind}; a training is on virtual cores or on real "
-                "ones"
+                f"{KEY}: {first.label} has machine={first.config.machine.kind}, but {other.label} "
+                f"has machine={other.config.machine.kind}; set the same machine= in all"
             )
     kind = first.config.machine.kind
-    # Settings that the scenarios share, such as the rungs, follow the kind outside of them.
+    # Settings that the scenarios share, such as the rungs, depend on the kind set outside of them.
     if others and kind != config.machine.kind:
         raise UsageError(
-            f"{KEY}: the scenarios have machine={kind}, and machine={config.machine.kind} is set "
-            f"outside of them; set machine={kind} there, and leave machine out of the scenarios"
+            f"{KEY}: the scenarios have machine={kind}, but the training has "
+            f"machine={config.machine.kind}; set machine={kind} for the training, and leave "
+            "machine out of the scenarios"
         )
 
 
@@ -136,5 +136,5 @@ def _refuse_twins(scenarios: Sequence[Scenario]) -> None:
 
 
 def _words(scenario: Scenario, signature: Signature) -> str:
-    types = ", ".join(f"{one.name} with {len(one.states)}" for one in signature.types)
+    types = ", ".join(f"{kind.name} with {len(kind.states)}" for kind in signature.types)
     return f"{scenario.label} ({signature.workload}; accesses: {types})"

@@ -1,4 +1,4 @@
-"""How a table that was trained for several workloads compares in each of them."""
+"""A table of the scores of a policy that was trained for several workloads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from trainer.run import LEARNED, Closing, Outcome
 
 
 def scenarios_table(outcome: Outcome, objective: str) -> Table:
-    """The learned table's throughput relative to each baseline, by scenario and over all of them.
+    """Return a table of the learned policy's scores, by scenario and over all scenarios.
 
     Args:
         outcome: of a training that was compared in every scenario.
-        objective: what the last column is, in words.
+        objective: the heading of the last column.
     """
     table = Table(title="in all scenarios", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column(f"{LEARNED} ÷", no_wrap=True)

@@ -1,4 +1,4 @@
-"""`heddle serve`: a workload under whatever policy is published."""
+"""`heddle serve`: run a workload under the published policy."""
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ from trainer.nightly.state import StateFolder
 from trainer.shell_words import heddle_command
 
 DIGEST_SHOWN = 12
-"""So many digits tell two policies apart."""
+"""Digits of a policy's digest in messages."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def serve(settings: tuple[str, ...], show: bool) -> None:
-    r"""Run a workload on real cores under a policy file, and switch when the file is replaced.
+    r"""Run a workload under a policy file; switch when the file is replaced.
 
-    policy= is a policy file, or the folder that `heddle nightly` calls state. A file that can't be
-    used is refused, and the policy before stays; without one, fallback= runs until it comes.
+    policy= is a policy file, or the folder state= of `heddle nightly`. The workload runs on real
+    cores. An invalid file is refused, and the current policy stays. Until there is a policy,
+    fallback= runs.
 
     \b
-    Exit codes: 0 after seconds=, or ended by SIGTERM; 1 a run failed; 2 a setting is wrong;
-    130 Ctrl-C or SIGHUP.
+    Exit codes: 0 after seconds= or SIGTERM; 1 a run failed; 2 a setting is wrong;
+    130 after Ctrl-C or SIGHUP.
 
     \b
     Examples:
@@ -80,22 +81,22 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
 def _serve(config: ServeConfig, path: Path, evaluator: Evaluator, fallback: Subject) -> None:
     name = workload_options(config.workload).get("name", "workload")
     where = machine_words(evaluator.place)
-    _say(f"{name} on {where}; the policy is {path}, {fallback.name} until there is one")
+    _say(f"{name} on {where}; policy {path}, or {fallback.name} until it exists")
 
-    def tell(event: Event) -> None:
+    def show_event(event: Event) -> None:
         served = watcher.served
-        with contextlib.suppress(OSError, WritingError):  # the next report meets it too
+        with contextlib.suppress(OSError, WritingError):  # the next report fails as well
             _say(_event_words(event, fallback.name if served is None else _name(served.name)))
 
     watcher = PolicyWatcher(
         path,
         evaluator.signature,
         evaluator,
-        tell,
+        show_event,
         interval_s=config.poll_seconds,
     )
     with watcher:
-        for told in run_on(
+        for report in run_on(
             evaluator,
             watcher,
             fallback,
@@ -104,56 +105,56 @@ def _serve(config: ServeConfig, path: Path, evaluator: Evaluator, fallback: Subj
             seconds=config.seconds,
             grown_bytes_max=config.grown_mib_max << 20,
         ):
-            _say(_report_words(told))
+            _say(_report_words(report))
 
 
 def _published_file(config: ServeConfig) -> Path:
-    """The file to follow.
+    """Return the file to follow.
 
     Raises:
-        UsageError: there can be none.
+        UsageError: a setting is wrong.
     """
     if config.machine.kind != "threads":
         raise UsageError(
-            f"machine={config.machine.kind}: a run on virtual cores is made by a copy of the "
-            "process, which a switch does not reach; leave it out. heddle evaluate measures there"
+            f"machine={config.machine.kind}: serve needs real cores; leave it out. heddle evaluate "
+            "--switch switches policies on virtual cores"
         )
     if config.policy is None:
-        raise UsageError("policy= names no file; such as policy=served/policy.json")
+        raise UsageError("policy= names no file; set it, such as policy=served/policy.json")
     if "\0" in config.policy:
-        raise UsageError(f"policy={shown(config.policy)}: is no path")
+        raise UsageError(f"policy={shown(config.policy)}: is not a path")
     path = Path(config.policy)
     try:
         if path.is_dir():
             return StateFolder(path).policy
-        there = path.exists()
-        beside = path.parent.is_dir()
+        exists = path.exists()
+        folder_exists = path.parent.is_dir()
     except OSError as error:
         raise UsageError(
-            f"policy={cut(config.policy)}: can't be looked at: {error.strerror}"
+            f"policy={cut(config.policy)}: can't be accessed: {error.strerror}"
         ) from None
-    if not there and path.suffix != ".json":
+    if not exists and path.suffix != ".json":
         raise UsageError(
-            f"policy={config.policy}: there is no such file or folder; name one that is there, or "
-            "a file that will be, which ends in .json"
+            f"policy={config.policy}: there is no such file or folder; name an existing one, or a "
+            "future file that ends in .json"
         )
-    if not beside:
-        raise UsageError(f"policy={config.policy}: there is no folder {path.parent}")
+    if not folder_exists:
+        raise UsageError(f"policy={config.policy}: there is no folder {path.parent}; create it")
     return path
 
 
 def _fallback(config: ServeConfig, evaluator: Evaluator) -> Subject:
     if is_tuned(config.fallback):
-        raise UsageError(f"fallback={TUNED}: its backoff takes a sweep; take silo")
+        raise UsageError(f"fallback={TUNED}: needs a sweep of its backoff; use silo instead")
     return subject_of(config.fallback, evaluator.signature, untuned)
 
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """End at the first signal; SIGTERM is how a server is told that it is no longer needed.
+    """End the block at the first signal; SIGTERM ends it without an error.
 
-    A second one is left to the handler before (`Stop`), which ends the process at once. The last
-    report may meet a terminal that is gone: that is no failure then.
+    A second signal goes to the earlier handler (`Stop`), which ends the process at once. After a
+    signal a terminal that is gone is no error.
 
     Raises:
         KeyboardInterrupt: another signal than SIGTERM arrived.
@@ -183,18 +184,18 @@ def _ended_by_signals() -> Iterator[None]:
         else:
             raise
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for caught, handler in before.items():
+            signal.signal(caught, handler)
 
 
 def _say(text: str) -> None:
-    """A line, at once: it may go into a log that somebody follows.
+    """Print a line with the time, and flush it: standard output may be a log.
 
     Raises:
         WritingError: it can't be written.
-        BrokenPipeError: nobody reads it any more; Click ends the command without a word.
+        BrokenPipeError: the reader has closed the pipe; Click ends the command silently.
     """
-    # A file's name need not be text.
+    # A file's name may contain bytes that are not text.
     printable = text.encode(errors="backslashreplace").decode()
     try:
         click.echo(f"{datetime.now(UTC).isoformat(timespec='seconds')}  {printable}")
@@ -216,15 +217,16 @@ def _event_words(event: Event, runs: str) -> str:
             return f"missing, {runs} stays: there is no file {event.path}"
 
 
-def _report_words(told: Report | Reloaded) -> str:
-    if isinstance(told, Reloaded):
-        return f"the database has grown by {told.grown_bytes >> 20} MiB and is loaded anew"
-    names = [_name(told.policies[0])]
-    if len(told.policies) > 1:
-        names.append(_name(told.policies[-1]))
-    return f"{' → '.join(names)}  {told.throughput:,.0f} commits/s  {told.abort_rate:.1%} aborts"
+def _report_words(report: Report | Reloaded) -> str:
+    if isinstance(report, Reloaded):
+        return f"the database has grown by {report.grown_bytes >> 20} MiB and is reloaded"
+    names = [_name(report.policies[0])]
+    if len(report.policies) > 1:
+        names.append(_name(report.policies[-1]))
+    rates = f"{report.throughput:,.0f} commits/s  {report.abort_rate:.1%} aborts"
+    return f"{' → '.join(names)}  {rates}"
 
 
 def _name(name: str) -> str:
-    """A policy's name, which may be anything, on one line."""
+    """Return a policy's name on one line, without unprintable characters."""
     return cut(name) if name.isprintable() else shown(name)

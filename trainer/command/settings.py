@@ -1,4 +1,4 @@
-"""From what is typed (`key=value …`) to checked settings, with errors that help."""
+"""Composes checked settings from overrides (`key=value …`), with errors that name the cure."""
 
 from __future__ import annotations
 
@@ -64,23 +64,23 @@ Settings = TypeVar(
 
 HYDRA = "hydra"
 NO_NUMBER = (ValueError, OverflowError)
-"""What Python answers to a text that is no number, or to a number that is too long."""
+"""Python's errors for a text that is not a number, and for a number that is too long."""
 LONGEST = 200
-"""So much of what was typed is said again."""
+"""Characters of an override that a message repeats."""
 SWEPT_MAX = 10_000
-"""Values of one setting in a sweep at most: each is a run."""
+"""The most values of one setting in a sweep: each is a run."""
 OPTIONAL = ("experiment", "case")
 """The groups that may be left empty, with `null`."""
 FIXED = {
-    "nightly": ("workload",),  # a trace's
+    "nightly": ("workload",),  # that of a trace
     "serve": ("machine",),
     "trace_record": ("machine",),
     "calibrate": ("machine",),
     "fidelity": ("machine",),
 }
-"""Groups of which a command takes not every choice, by its configuration."""
+"""Groups of which a command does not take every choice, by its configuration."""
 SEVERAL = re.compile(r"\+*(?P<key>[\w./]+)=\[?(?P<values>[^][(){},]+(,[^][(){},]+)+)\]?")
-"""What is typed for a setting of which there are to be several values."""
+"""An override with several values."""
 
 
 def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) -> Settings:
@@ -88,7 +88,7 @@ def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) 
 
     Args:
         name: of the primary configuration, such as `train`.
-        overrides: as typed, `key=value`.
+        overrides: a list of `key=value`.
         kind: its dataclass.
 
     Raises:
@@ -98,7 +98,7 @@ def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) 
 
 
 def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
-    """A composed configuration as its dataclass.
+    """Return a composed configuration as its dataclass, with ranges checked.
 
     Raises:
         UsageError: a value is missing or can't be resolved.
@@ -114,18 +114,21 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
 
 
 def settings_text(name: str, overrides: Sequence[str]) -> str:
-    """All settings as YAML, after these overrides; what the engine declares with its sentences."""
+    """Return all settings as YAML; those that the engine declares have comments."""
     config = compose_config(name, overrides)
     return with_sentences(OmegaConf.to_yaml(config), declared_settings(config))
 
 
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
-    """Compose without converting; see `compose_settings`. What is given back is read-only."""
+    """Return the composed configuration, read-only, without converting it to a dataclass.
+
+    See `compose_settings`.
+    """
     register()
     parsed = _chosen(parse_overrides(with_costs_files(overrides), name))
     for override in parsed:
         if override.is_sweep_override():
-            cure = "; add -m for a run of each" if name == "train" else ""
+            cure = "; add -m for one run per value" if name == "train" else ""
             typed = str(override.input_line)
             raise UsageError(f"{typed}: takes one value{cure}{_one_table(name, typed)}")
     with _hydra():
@@ -136,35 +139,35 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         config = _compose(name, [str(o.input_line) for o in parsed])
     try:
         _check_free_types(name, defaults, config)
-    except OmegaConfBaseException as error:  # such as ${...} that leads nowhere
+    except OmegaConfBaseException as error:  # such as ${...} of an unknown setting
         raise UsageError(_explain(name, error, overrides)) from error
     return config
 
 
 @functools.cache
 def register() -> None:
-    """Make all settings' types known to Hydra, which keeps them as long as the process runs."""
+    """Register all settings' types with Hydra, for the life of the process."""
     register_schemas()
     register_searches()
 
 
 def _chosen(parsed: Sequence[Override]) -> list[Override]:
-    """Without groups that are left empty: Hydra refuses null, also where it is the default."""
+    """Return the overrides without empty groups: Hydra refuses null, even if it is the default."""
     return [
-        one
-        for one in parsed
-        if one.key_or_group not in OPTIONAL
-        or one.is_delete()
-        or one.is_sweep_override()
-        or one.value() is not None
+        override
+        for override in parsed
+        if override.key_or_group not in OPTIONAL
+        or override.is_delete()
+        or override.is_sweep_override()
+        or override.value() is not None
     ]
 
 
 def first_of_sweep(overrides: Sequence[str]) -> list[str]:
-    """The overrides of a sweep's first run: the first value of each that has several.
+    """Return the overrides of a sweep's first run: the first value of each setting.
 
     Raises:
-        UsageError: values are not named one by one.
+        UsageError: the values of a setting are not listed.
     """
     first = []
     for override in parse_overrides(overrides):
@@ -172,7 +175,7 @@ def first_of_sweep(overrides: Sequence[str]) -> list[str]:
             first.append(str(override.input_line))
             continue
         if not override.is_discrete_sweep():
-            raise UsageError(f"{override.input_line}: name the values, such as seed=1,2,3")
+            raise UsageError(f"{override.input_line}: list the values, such as seed=1,2,3")
         values = swept_values(override, SWEPT_MAX)
         if not values:
             raise UsageError(f"{override.input_line}: has no value")
@@ -181,35 +184,35 @@ def first_of_sweep(overrides: Sequence[str]) -> list[str]:
 
 
 def swept_values(override: Override, most: int) -> list[str]:
-    """The values of what is swept, as texts, in order, each once.
+    """Return the distinct values of a swept setting as texts, in order.
 
     Args:
-        override: has several values.
-        most: so many there may be.
+        override: an override with several values.
+        most: the most values allowed.
 
     Raises:
-        UsageError: there are more, or none can be told.
+        UsageError: there are more, or the values can't be listed.
     """
     try:
         found = list(itertools.islice(override.sweep_string_iterator(), most + 1))
     except (HydraException, *NO_NUMBER) as error:  # such as a range whose step is 0
         raise UsageError(f"{override.input_line}: {_first_line(error)}") from error
     if len(found) > most:
-        raise UsageError(f"{override.input_line}: has more than {most} values")
+        raise UsageError(f"{override.input_line}: has more than {most} values; leave some out")
     return list(dict.fromkeys(found))
 
 
 def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
-    """What the configuration itself sweeps over, as an experiment may ask: texts by setting.
+    """Return the settings that the configuration sweeps, such as by an experiment, with values.
 
     Args:
         name: of the primary configuration.
-        overrides: as typed, one value each.
+        overrides: a list of `key=value`, with one value each.
 
     Raises:
         UsageError: they can't be composed.
     """
-    compose_config(name, overrides)  # says what is wrong with them, and what would be right
+    compose_config(name, overrides)  # raises the better error if they are wrong
     with _hydra():
         try:
             chosen = _chosen(parse_overrides(with_costs_files(overrides), name))
@@ -222,7 +225,7 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
 
 
 def merge_overrides(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
-    """Overrides where the later value of a key replaces the earlier one."""
+    """Return all overrides, in which a later value of a key replaces an earlier one."""
     merged: dict[str, str] = {}
     for override in parse_overrides([*earlier, *later]):
         merged[override.get_key_element().lstrip("+")] = str(override.input_line)
@@ -230,7 +233,7 @@ def merge_overrides(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
 
 
 def value_of(overrides: Sequence[str], key: str) -> str | None:
-    """What was typed for a key, the last time, as text; None if it was not."""
+    """Return the last value of a key as text; None if no override has it."""
     values = [o for o in parse_overrides(overrides) if o.key_or_group == key]
     if values and values[-1].is_sweep_override():
         raise UsageError(f"{values[-1].input_line}: takes one value")
@@ -241,26 +244,26 @@ def value_of(overrides: Sequence[str], key: str) -> str | None:
 
 
 def parse_overrides(overrides: Sequence[str], name: str | None = None) -> list[Override]:
-    """Parse what was typed.
+    """Parse overrides.
 
     Args:
-        overrides: `key=value`.
-        name: of the primary configuration, where it is known.
+        overrides: a list of `key=value`.
+        name: of the primary configuration, if it is known.
 
     Raises:
-        UsageError: something is no `key=value`.
+        UsageError: a text is not `key=value`.
     """
     parser = OverridesParser.create()
     parsed = []
     for text in as_hydra_reads(overrides, name):
         if "=" not in text and not text.startswith("~"):
-            raise UsageError(f"{text}: settings are written key=value, such as seed=2")
+            raise UsageError(f"{text}: is not a setting; write key=value, such as seed=2")
         try:
             parsed.append(parser.parse_override(text))
         except HydraException as error:
             raise UsageError(
-                f"{text}: can't be read: {_first_line(error)}; put a value of such characters into "
-                f"quotes, which the shell must not take away: {shlex.quote(_with_quotes(text))}"
+                f"{text}: can't be read: {_first_line(error)}; quote the value, also for the "
+                f"shell: {shlex.quote(_with_quotes(text))}"
             ) from error
     return parsed
 
@@ -271,7 +274,7 @@ def _with_quotes(text: str) -> str:
 
 
 def leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting of a configuration as (dotted key, value), in order."""
+    """Yield every setting of a configuration as (dotted key, value), in order."""
     for key in config:
         value = None if OmegaConf.is_missing(config, key) else config[key]
         if isinstance(value, DictConfig):
@@ -281,7 +284,7 @@ def leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 class _hydra:  # noqa: N801  (a context manager used as a function)
-    """Hydra's global state, set up for composing and put back afterwards."""
+    """A context in which Hydra's global state is set up for composing; restores it afterwards."""
 
     def __enter__(self) -> None:
         self._before = GlobalHydra.instance().hydra
@@ -314,14 +317,18 @@ def _check_keys(
     name: str, parsed: Sequence[Override], defaults: DictConfig, groups: Mapping[str, Sequence[str]]
 ) -> None:
     known = dict(leaves(defaults))
-    chosen = {one.key_or_group: one.value() for one in parsed if one.key_or_group in groups}
+    chosen = {
+        override.key_or_group: override.value()
+        for override in parsed
+        if override.key_or_group in groups
+    }
     for override in parsed:
         key = override.key_or_group
         if key.split(".")[0].split("/")[0] == HYDRA:
             continue
         if key == "machine.kind":
             raise UsageError(
-                f"{override.input_line}: the machine is chosen with machine=, such as "
+                f"{override.input_line}: can't be set; choose the machine with machine=, such as "
                 "machine=virtual"
             )
         if override.is_delete():
@@ -346,27 +353,27 @@ def _check_keys(
 
 
 def _of_another(name: str, key: str, known: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    """Which choices of its group have the setting, where the one that is made has not.
+    """Return, in words, which other choices of the key's group have the setting.
 
     Args:
         name: of the primary configuration.
         key: the setting.
-        known: those there are.
-        chosen: what was typed for groups.
+        known: the settings of the present choices.
+        chosen: the choices of the overrides, by group.
     """
     group, _, setting = key.partition(".")
-    takes = bool(setting) and any(one.startswith(f"{group}.") for one in known)
+    takes = bool(setting) and any(other.startswith(f"{group}.") for other in known)
     having = choices_with(group, setting) if takes and group not in FIXED.get(name, ()) else []
     if not having:
         return ""
     here = chosen.get(group, known.get(f"{group}.name", known.get(f"{group}.kind")))
     *others, last = having
     words = f"{', '.join(others)} or {last}" if others else last
-    return f"{f' with {group}={here}' if here else ''}; it is there with {group}={words}"
+    return f"{f' with {group}={here}' if here else ''}; it is available with {group}={words}"
 
 
 def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> None:
-    """Settings without a dataclass (a workload's options) keep the type of their default."""
+    """Refuse a workload option whose type differs from that of its default."""
     after = dict(leaves(config))
     for key, before in leaves(defaults):
         value = after.get(key)
@@ -390,47 +397,47 @@ def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
         raise UsageError(_explain(name, error, overrides)) from error
 
 
-@functools.lru_cache(maxsize=64)  # a sweep, a notebook and the tests ask for the same ones often
+@functools.lru_cache(maxsize=64)  # a sweep, a notebook and the tests often repeat a request
 def _composed(name: str, overrides: tuple[str, ...]) -> DictConfig:
-    """What Hydra composes; not to be changed."""
+    """Return the configuration that Hydra composes, read-only."""
     config = compose(config_name=name, overrides=list(overrides))
     OmegaConf.set_readonly(config, True)
     return config
 
 
 def _explain(name: str, error: BaseException, overrides: Sequence[str]) -> str:
-    """Hydra says which override failed; its cause says why."""
+    """Return a message from Hydra's error, which names the override, and its cause."""
     costs = next((o for o in overrides if o.lstrip("+").startswith(f"{KEY}=")), None)
     if costs is not None and f"'{KEY}'" in str(error):
-        return f"{costs}: costs are those of virtual cores; add machine=virtual"
+        return f"{costs}: only virtual cores have costs; add machine=virtual"
     if missing := re.search(r"Could not override '(\S+)'", str(error)):
         typed = next((o for o in overrides if o.startswith(f"{missing[1]}=")), missing[1])
-        return f"{typed[:LONGEST]}: this command has no {missing[1]}; --settings shows what it has"
+        return f"{typed[:LONGEST]}: this command has no {missing[1]}; --settings lists its settings"
     cause = error.__cause__ or error
-    found = re.search(r"full_key: (\S+)", str(cause))  # also where the error is Python's own
+    found = re.search(r"full_key: (\S+)", str(cause))  # also in an error of Python's own
     key = getattr(cause, "full_key", None) or (found[1] if found else None)
     text = next((o for o in overrides if key and o.lstrip("+").startswith(f"{key}=")), key)
     if text == key and (merging := re.search(r"merging override (\S+)", str(error))):
-        text = merging[1]  # of an element of a list, the key is its number alone
+        text = merging[1]  # the key of a list's element is only its number
     reason = _first_line(cause)
     return f"{text[:LONGEST]}: {reason}{_one_table(name, text)}" if text else reason
 
 
 def _one_table(name: str, typed: str) -> str:
-    """What to type for one table for all values, where several were typed for what may differ.
+    """Return a hint how to train one table for several values of a setting; empty if none fits.
 
     Args:
-        name: of the primary configuration: one of them trains tables.
-        typed: `key=value,value` or `key=[value,value]`; of anything else there is nothing to say.
+        name: of the primary configuration; only `train` has hints.
+        typed: the override, such as `key=value,value` or `key=[value,value]`.
     """
     found = SEVERAL.fullmatch(typed[:LONGEST].replace(" ", ""))
     if name != "train" or found is None or re.split("[./]", found["key"])[0] not in GROUPS:
         return ""
     key, values = found["key"], found["values"]
-    if key == "machine":  # a training is on one kind
+    if key == "machine":  # a training uses one kind of machine
         return ""
     words = "for one table for all of them"
-    if key == "workload":  # no table is for two of them
+    if key == "workload":  # no table fits two workloads
         key, values, words = "workload.warehouses", "1,4", "for one table for settings of one"
     return f"; {words}: 'robust.scenarios=[{{{key}:[{values}]}}]'"
 
@@ -438,7 +445,7 @@ def _one_table(name: str, typed: str) -> str:
 def _list_settings(known: dict[str, Any], groups: Mapping[str, Sequence[str]]) -> str:
     lines = ["Groups:"]
     lines += [f"  {group}={'|'.join(sorted(choices))}" for group, choices in groups.items()]
-    lines.append("Settings, with the values they have now:")
+    lines.append("Settings and their present values:")
     lines += [f"  {key}={'null' if value is None else value}" for key, value in known.items()]
     return "\n".join(lines)
 

@@ -14,15 +14,14 @@ from typing import NoReturn
 from trainer.command.errors import INTERRUPTED
 
 SAME_SECONDS = 1.0
-"""Signals that follow so soon are one request: `timeout` and terminals send several."""
+"""Signals within this time are one request: `timeout` and terminals send several."""
 
 
 class Stop:
-    """Ctrl-C, SIGTERM and a terminal that hangs up: keep what was measured, say how to resume.
+    """The handler of SIGINT, SIGTERM and SIGHUP: interrupt the command so that it can be resumed.
 
-    A second signal ends the process at once, but for SIGHUP, which comes several times from one
-    lost connection. Files are written beside and renamed, so none is cut
-    off, and a run's last checkpoint is there.
+    A second signal ends the process at once, except SIGHUP, which a lost connection may send
+    several times. This is safe, because files are written under another name and then renamed.
 
     Attributes:
         asked: whether a signal arrived.
@@ -33,13 +32,13 @@ class Stop:
         self._asked_at = 0.0
 
     def install(self) -> None:
-        """Handle SIGINT, SIGTERM and SIGHUP from here on; `nohup` keeps the last from arriving."""
+        """Handle SIGINT, SIGTERM and SIGHUP from now on; SIGHUP stays ignored under `nohup`."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """A signal arrived.
+        """Handle a signal.
 
         Raises:
             KeyboardInterrupt: it is the first one.
@@ -53,24 +52,24 @@ class Stop:
 
 
 def _end_at_once() -> None:
-    # Not through Python's streams: the signal may have come in the middle of a write to them.
+    # Not through Python's streams: the signal may have interrupted a write to them.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.write(sys.stderr.fileno(), b"interrupted again: ended at once\n")
     os._exit(INTERRUPTED)
 
 
 def end_interrupted(code: int) -> NoReturn:
-    """End the process, with what is to be done at its end, but do not take the interpreter down.
+    """Run the exit functions and end the process without finalizing the interpreter.
 
-    An interrupt may leave a library's native thread in the middle of a call; one that asks for the
-    interpreter's lock while that goes away ends the process with SIGABRT (Arrow's reader of CSV
-    did, in one of a hundred interrupted imports).
+    An interrupt may leave a library's native thread in the middle of a call. If that thread asks
+    for the interpreter's lock during finalization, the process ends with SIGABRT. Arrow's CSV
+    reader did so in one of a hundred interrupted imports.
 
     Args:
         code: the exit code.
     """
     try:
-        # What an exit of the interpreter calls as well; there is no public name for it.
+        # The interpreter's exit calls it as well; it has no public name.
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):

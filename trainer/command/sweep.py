@@ -1,7 +1,7 @@
-"""`heddle train -m`: a run for every combination of values, one after the other, and again.
+"""`heddle train -m`: one run for every combination of values, in sequence.
 
-Every run has the machines for itself, so that the time it takes can be compared; Ray is started
-once for all of them. Runs that finished are not made again.
+Each run uses all machines, so that the times of runs can be compared; Ray is started once. A sweep
+that resumes does not repeat finished runs.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ from trainer.shell_words import heddle_command
 from trainer.sweep_folder import WHERE, State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
 
 OWN = ("sweep", "runs_dir")
-"""Settings of the sweep, not of its runs' outcome."""
+"""Settings of the sweep itself, which do not affect the results of its runs."""
 
 
 def train_many(settings: Sequence[str]) -> None:
     """Start a sweep, or resume it.
 
     Raises:
-        UsageError: something typed is wrong.
+        UsageError: a setting is wrong.
         SystemExit: it was interrupted, or a run failed.
     """
     runs_dir, name, typed = _sweep_request(settings)
     found = find_sweep(runs_dir, name) if name is not None else None
     sweep = _begun(runs_dir, name, typed) if found is None else found
     with held(sweep.path):
-        if found is not None:  # read again: whoever held it may have made runs
+        if found is not None:  # read again: the previous holder of the lock may have made runs
             sweep = _resumed(_with_its_search(Sweep.load(found.path)), typed)
         sweep.save()
         _train(sweep)
 
 
 def forecast_many(settings: Sequence[str]) -> None:
-    """Forecast every run of a sweep that is not finished, and write nothing.
+    """Forecast every unfinished run of a sweep, and write nothing.
 
-    Runs that differ in their seed alone have one forecast.
+    Runs that differ only in their seed share a forecast.
 
     Raises:
-        UsageError: something typed is wrong.
+        UsageError: a setting is wrong.
     """
     from trainer.command.train import checked
 
@@ -85,17 +85,17 @@ def forecast_many(settings: Sequence[str]) -> None:
         total += known[alike].total
         searches += known[alike].open_ended
     more = f" and {searches} searches of unknown time" if searches else ""
-    click.echo(f"{len(runs)} runs, one after the other: {duration_words(total)}{more}")
+    click.echo(f"{len(runs)} runs in sequence: {duration_words(total)}{more}")
 
 
 def refuse_sweep(settings: Sequence[str]) -> None:
-    """Settings that ask for several runs, where one was asked for.
+    """Refuse settings for several runs if `-m` is missing.
 
     Raises:
-        UsageError: they do; the message says what to type.
+        UsageError: the settings are for several runs.
     """
     if value_of(settings, "sweep") not in (None, "null"):
-        raise UsageError("sweep= is of several runs; add -m")
+        raise UsageError("sweep= has several runs; add -m")
     experiment = value_of(settings, "experiment")
     if experiment in (None, "null"):
         return
@@ -103,20 +103,20 @@ def refuse_sweep(settings: Sequence[str]) -> None:
     missing = [key for key in swept if value_of(settings, key) is None]
     if missing:
         raise UsageError(
-            f"experiment={experiment}: is a sweep over {', '.join(swept)}; add -m, or choose one "
-            f"value, such as {missing[0]}=…"
+            f"experiment={experiment}: is a sweep over {', '.join(swept)}; add -m, or set each to "
+            f"one value, such as {missing[0]}=…"
         )
 
 
 def _sweep_request(settings: Sequence[str]) -> tuple[Path, str | None, list[str]]:
-    """Where sweeps are kept, the name of the one that is asked for, and what was typed besides.
+    """Return the folder of the runs, the name of the sweep, and the other overrides.
 
     Raises:
-        UsageError: it is of one run, or the name is none.
+        UsageError: a run is resumed, or the name is not a name.
     """
     if value_of(settings, "resume") not in (None, "null"):
         raise UsageError("resume= resumes one run; leave out -m")
-    # What was typed may make sense only on top of the sweep's own settings: not composed alone.
+    # The overrides may be valid only on top of the sweep's own settings, so compose one alone.
     runs_dir = Path(
         compose_settings(
             "train", [text for text in settings if text.startswith("runs_dir=")], TrainConfig
@@ -127,7 +127,7 @@ def _sweep_request(settings: Sequence[str]) -> tuple[Path, str | None, list[str]
 
 
 def _planned(settings: Sequence[str]) -> Sweep:
-    """The sweep as it would be made or resumed, with nothing written."""
+    """Return the sweep as it would be started or resumed, without writing anything."""
     runs_dir, name, typed = _sweep_request(settings)
     found = find_sweep(runs_dir, name) if name is not None else None
     if found is not None:
@@ -139,18 +139,18 @@ def _planned(settings: Sequence[str]) -> Sweep:
 
 
 def _name(settings: Sequence[str]) -> str | None:
-    """The sweep's name, or its folder; None if neither was typed.
+    """Return the sweep's name or folder; None if neither is set.
 
     Raises:
-        UsageError: the folder would be that of all sweeps, or one above.
+        UsageError: the folder would be that of all sweeps, or a parent of it.
     """
     name = value_of(settings, "sweep")
     if name is None or name == "null":
         return None
     if Path(name.strip()).name in ("", ".."):
         raise UsageError(
-            f"sweep={name}: names no folder of its own; type a name, such as sweep=mine, or leave "
-            "sweep= out, and the time names it"
+            f"sweep={name}: is not a name of a sweep; write one, such as sweep=mine, or leave "
+            "sweep= out to name it after the time"
         )
     return name
 
@@ -158,13 +158,13 @@ def _name(settings: Sequence[str]) -> str | None:
 def _axes_of_new(
     runs_dir: Path, name: str | None, typed: Sequence[str]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """What the runs of a new sweep share, and what is swept, once it is known to make sense."""
+    """Return the shared overrides of a new sweep and the swept values, after checking both."""
     shared, axes = split_axes(typed)
     if not axes and name is not None:
         there = ", ".join(sweep_names(runs_dir)[-5:]) or "none"
         raise UsageError(
-            f"sweep={name}: no such sweep, and nothing typed makes one, such as seed=1,2,3; "
-            f"there are {there}"
+            f"sweep={name}: no such sweep; there are {there}. To start it, give a setting several "
+            "values, such as seed=1,2,3"
         )
     _refuse_mistakes(shared, axes)
     return shared, axes
@@ -180,19 +180,23 @@ def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
 
 
 def _with_its_search(sweep: Sweep) -> Sweep:
-    """The sweep, whose runs to come search as those that have begun, whatever the default is."""
+    """Return the sweep with the search of its earlier runs, in case the default has changed."""
     if not {"search", "experiment"} & set(sweep.axes):
         for run in sweep.runs:
             folder = sweep.folder_of(run)
             if folder is not None and folder.saved_search() is not None:
-                kept = saved_search(folder, [*sweep.settings, *run.overrides])
-                sweep.settings = [*kept, *sweep.settings]
+                saved = saved_search(folder, [*sweep.settings, *run.overrides])
+                sweep.settings = [*saved, *sweep.settings]
                 break
     return sweep
 
 
 def _resumed(sweep: Sweep, typed: Sequence[str]) -> Sweep:
-    """The sweep with what may be typed for it anew."""
+    """Return the sweep with the overrides that may change when it resumes.
+
+    Raises:
+        UsageError: another setting has changed.
+    """
     own = [*sweep.settings, *(f"{key}={values[0]}" for key, values in sweep.axes.items())]
     shared, axes = split_axes([text for text in typed if not text.startswith("runs_dir=")], own)
     for text in list(shared):  # one value of what is swept
@@ -205,8 +209,8 @@ def _resumed(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     others += [key for key in axes if key not in sweep.axes]
     if others:
         raise UsageError(
-            f"{others[0]}: {sweep.path} was begun otherwise, and its runs are to be compared; "
-            f"beside sweep= there can be more values of {', '.join(sweep.axes)}, and "
+            f"{others[0]}: differs from the settings of {sweep.path}, whose runs must be "
+            f"comparable; with sweep= only set further values of {', '.join(sweep.axes)}, and "
             f"{', '.join(WHERE)}"
         )
     sweep.settings = merge_overrides(sweep.settings, shared)
@@ -218,16 +222,16 @@ def _resumed(sweep: Sweep, typed: Sequence[str]) -> Sweep:
 def split_axes(
     typed: Sequence[str], on: Sequence[str] = ()
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """What all runs share, and the values of what is swept, by the settings or by what is typed.
+    """Return the overrides that all runs share, and the values of each swept setting.
 
     Args:
-        typed: settings.
-        on: those of a resumed sweep: what is typed may make sense only together with them.
+        typed: the overrides of the command.
+        on: the overrides of a resumed sweep, on top of which `typed` must be valid.
     """
     first = first_of_sweep(typed)
     swept = swept_by_config("train", merge_overrides(on, first)) if first else {}
     if on and value_of(first, "experiment") is None:
-        swept = {}  # what an experiment sweeps was settled when the sweep was begun
+        swept = {}  # the experiment's sweep is fixed when the sweep starts
     named = [f"{key}={value}" for key, value in swept.items()]
     shared: dict[str, str] = {}
     axes: dict[str, list[str]] = {}
@@ -238,11 +242,11 @@ def split_axes(
                 shared[key] = str(override.input_line)
                 continue
             raise UsageError(f"{override.input_line}: can't be set for a sweep")
-        # What the configuration sweeps keeps its place: the last one's values change first.
+        # A setting that the configuration sweeps keeps its place: the last one changes fastest.
         if override.is_sweep_override():
             shared.pop(key, None)
             axes[key] = swept_values(override, SWEPT_MAX)
-        elif key in swept:  # one value now; there may be more later
+        elif key in swept:  # one value now; a later call may add more
             axes[key] = [str(override.get_value_element_as_str())]
         else:
             axes.pop(key, None)
@@ -251,7 +255,11 @@ def split_axes(
 
 
 def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
-    """A mistake in the last run is told before the first: each value is tried once."""
+    """Check every swept value once before the first run.
+
+    Raises:
+        UsageError: a setting is wrong.
+    """
     from trainer.command.train import checked
 
     first = {key: values[0] for key, values in axes.items()}
@@ -263,7 +271,11 @@ def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
 
 
 def _train(sweep: Sweep) -> None:
-    """Make the runs that are not finished; the exit code is that of the whole."""
+    """Make the unfinished runs.
+
+    Raises:
+        SystemExit: the sweep was interrupted, or a run failed.
+    """
     click.echo(f"sweep: {sweep.path}: {len(sweep.runs)} runs, {_finished(sweep)} finished")
     try:
         interrupted = _train_recorded(sweep)
@@ -279,19 +291,19 @@ def _train(sweep: Sweep) -> None:
     for run in failed:
         click.echo(f"failed: {' '.join(run.overrides)} ({sweep.path / str(run.folder)})", err=True)
     if failed:
-        click.echo(f"try these again with: {_resume_command(sweep)}", err=True)
+        click.echo(f"retry these with: {_resume_command(sweep)}", err=True)
         raise SystemExit(FAILED)
 
 
 def _train_recorded(sweep: Sweep) -> bool:
-    """The runs, below a record of the sweep; whether Ctrl-C ended one of them."""
+    """Make the runs below a record of the sweep; return whether Ctrl-C ended one of them."""
     from trainer.report.saved_sweep import kinds_markdown, read_sweep
 
     config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
     record, status = Record(config.mlflow, Path(config.runs_dir), click.echo), "KILLED"
     try:
         _start(record, sweep)
-        for run in [one for one in sweep.runs if not sweep.has_finished(one)]:
+        for run in [run for run in sweep.runs if not sweep.has_finished(run)]:
             if _train_one(sweep, run) == INTERRUPTED:
                 return True
         with make_display(make_progress_console()) as display:
@@ -306,7 +318,7 @@ def _train_recorded(sweep: Sweep) -> bool:
 
 
 def _train_one(sweep: Sweep, run: SweepRun) -> int:
-    """One run, new or resumed; its exit code."""
+    """Start or resume a run; return its exit code."""
     from trainer.command.train import train_once
 
     number = sweep.runs.index(run) + 1
@@ -320,7 +332,7 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
 
     try:
         code = one_message(make)()
-    except SystemExit as error:  # its message is on the screen, and the others can still be made
+    except SystemExit as error:  # its message is printed, and the other runs can still be made
         code = error.code if isinstance(error.code, int) else FAILED
     if code != INTERRUPTED:
         run.state = State.FAILED if code else State.FINISHED

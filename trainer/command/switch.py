@@ -48,10 +48,10 @@ VIRTUAL_SECONDS, VIRTUAL_WARMUP = 0.12, 0.02
 
 
 def evaluate_switch(settings: Sequence[str], show: bool, form: str) -> None:
-    """Run a policy table and switch to others meanwhile; report throughput by interval.
+    """Switch between policy tables during a run; report throughput by interval.
 
     Args:
-        settings: as typed: `policy` has the tables in the order in which they run, `at` the times.
+        settings: overrides; `policy` lists the tables in order, `at` the times of the switches.
         show: whether to print all settings instead.
         form: how results are printed, `table` or `json`.
 
@@ -85,7 +85,7 @@ def evaluate_switch(settings: Sequence[str], show: bool, form: str) -> None:
 
 
 def _write(config: SwitchConfig, measured: _Measured, title: str) -> list[str]:
-    """The files that are asked for."""
+    """Write the files that the settings name; return the lines that name them."""
     written = []
     if config.output is not None:
         document = json.dumps(_document(config, measured), indent=1)
@@ -99,13 +99,13 @@ def _write(config: SwitchConfig, measured: _Measured, title: str) -> list[str]:
 
 def _show(measured: _Measured, title: str) -> None:
     print_table(_table(measured, title))
-    for one in measured.switches:
-        click.echo(one.words())
+    for switch in measured.switches:
+        click.echo(switch.words())
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """The run, and what its switches did."""
+    """The result of the run, with its policies in order."""
 
     result: Result
     policies: list[str]
@@ -121,7 +121,7 @@ def _listed(text: str) -> str:
 
 
 def _complete(config: SwitchConfig) -> SwitchConfig:
-    """What is null depends on the machine."""
+    """Return the settings with null replaced by the values for the machine."""
     virtual = config.machine.kind == "virtual"
     seconds, warmup = config.seconds, config.warmup
     if seconds is None:
@@ -132,35 +132,35 @@ def _complete(config: SwitchConfig) -> SwitchConfig:
 
 
 def _divides(intervals: int, seconds: float) -> bool:
-    """Whether each of so many intervals is a whole number of microseconds."""
+    """Return whether the intervals are whole numbers of microseconds."""
     length_us = seconds * 1e6 / intervals
     return abs(length_us - round(length_us)) <= 1e-6 and round(length_us) > 0
 
 
 def _cure(intervals: int, seconds: float, policies: int) -> str:
-    """The nearest number of intervals that would do, if there is one nearby."""
+    """Return which number of intervals to set; another window if no number fits."""
     least = FEWEST_INTERVALS * policies
     fit = [n for n in range(least, 2 * max(intervals, least)) if _divides(n, seconds)]
     if not fit:
-        return "take another window"
+        return "set another seconds="
     return f"try intervals={min(fit, key=lambda n: abs(n - intervals))}"
 
 
 def _times(config: SwitchConfig) -> list[float]:
-    """When to switch, once it is known to make sense.
+    """Return the times of the switches, after checking them.
 
     Raises:
-        UsageError: there is nothing to switch to, times do not fit the policies or the window, or
-            leave too few intervals to judge by.
+        UsageError: there is one policy, the times do not fit the policies or the window, or a
+            policy has too few intervals.
     """
     seconds = config.seconds or 0.0
     count = len(config.policy)
     if count < 2:
-        raise UsageError("policy= names fewer than two policies; such as policy=occ,ic3")
+        raise UsageError("policy= names fewer than two policies; set it, such as policy=occ,ic3")
     if not _divides(config.intervals, seconds):
         raise UsageError(
-            f"seconds={seconds:g}, intervals={config.intervals}: the window can't be divided into "
-            "so many intervals of whole microseconds; "
+            f"seconds={seconds:g}, intervals={config.intervals}: the intervals would not be whole "
+            "microseconds; "
             f"{_cure(config.intervals, seconds, count)}"
         )
     if config.at is None:
@@ -169,7 +169,7 @@ def _times(config: SwitchConfig) -> list[float]:
                 f"intervals={config.intervals}: each of {count} policies must run for at least "
                 f"{FEWEST_INTERVALS}; {_cure(config.intervals, seconds, count)}"
             )
-        # On the border between two intervals, so that none is half of one and half of the other.
+        # At the border between two intervals, so that each interval has one policy.
         borders = [round(config.intervals * part / count) for part in range(1, count)]
         times = [seconds * border / config.intervals for border in borders]
     else:
@@ -177,8 +177,8 @@ def _times(config: SwitchConfig) -> list[float]:
     typed = f"at={','.join(f'{time:g}' for time in times)}"
     if len(times) != count - 1:
         raise UsageError(
-            f"{typed}: {count} policies have {count - 1} switch{'es' if count > 2 else ''} between "
-            f"them, not {len(times)}"
+            f"{typed}: {count} policies need {count - 1} time{'s' if count > 2 else ''}, not "
+            f"{len(times)}"
         )
     least = FEWEST_INTERVALS * seconds / config.intervals
     for earlier, later in pairwise([0.0, *times, seconds]):
@@ -186,8 +186,7 @@ def _times(config: SwitchConfig) -> list[float]:
         if not later - earlier >= least - 5e-7:
             raise UsageError(
                 f"{typed}: each policy must run for at least {FEWEST_INTERVALS} intervals of the "
-                f"window of {seconds:g} s, which are {least:g} s; from {earlier:g} to {later:g} is "
-                "less"
+                f"window, {least:g} of {seconds:g} s; from {earlier:g} to {later:g} is less"
             )
     return times
 
@@ -213,33 +212,32 @@ def _measure(config: SwitchConfig, times: list[float]) -> _Measured:
 
 
 def _table_named(name: str, evaluator: Evaluator) -> Subject:
-    """A policy table by its name.
+    """Return the policy table of a name.
 
     Raises:
-        UsageError: the name stands for a protocol of the engine's own.
+        UsageError: the name is that of a protocol of the engine.
     """
     if name != TUNED:
         subject = subject_of(name, evaluator.signature, untuned)
         if subject.policy is not None:
             return subject
     raise UsageError(
-        f"policy={name}: is a protocol of its own, and a run can go over only from one policy "
-        "table to another; occ is the table that does as silo does"
+        f"policy={name}: is a protocol of the engine, and a run can only switch between policy "
+        "tables; occ is the table that is equivalent to silo"
     )
 
 
 def _refuse_other_schedules(first: Subject, others: Sequence[Subject]) -> None:
-    """The engine takes another table in a run, and not another schedule.
+    """Refuse a change of the schedule: the engine switches only the table during a run.
 
     Raises:
-        UsageError: one of them has another schedule than the first.
+        UsageError: a policy has another schedule than the first.
     """
     for other in others:
         if _schedule_of(other) != _schedule_of(first):
             raise UsageError(
-                f"policy={other.name}: has another schedule than {first.name}, and a run keeps the "
-                "one it began with; write +fifo behind whatever has one, or the same, such as "
-                "+smf, behind all"
+                f"policy={other.name}: has another schedule than {first.name}, and a run can't "
+                "switch its schedule; append the same to all policies, such as +fifo or +smf"
             )
 
 
@@ -248,15 +246,15 @@ def _schedule_of(subject: Subject) -> dict[str, str]:
 
 
 def _table(measured: _Measured, title: str) -> Table:
-    """A row an interval."""
+    """Return a table with a row per interval."""
     result = measured.result
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for heading in ("from, s", "K/s", *result.types, "aborts"):
         table.add_column(heading, justify="right", no_wrap=True)
-    # Two digits of an interval's length: where the next one begins, without the noise behind it.
+    # Two digits of an interval's length suffice to distinguish the starts of two intervals.
     decimals = max(0, 1 - math.floor(math.log10(result.intervals[0].seconds)))
-    stretches = split(result.intervals, [one.at_s for one in result.switches])
+    stretches = split(result.intervals, [switch.at_s for switch in result.switches])
     for name, stretch in zip(measured.policies, stretches, strict=False):
         for at, interval in enumerate(stretch):
             aborts, commits = sum(interval.aborts.values()), sum(interval.commits.values())
@@ -281,7 +279,9 @@ def _document(config: SwitchConfig, measured: _Measured) -> dict[str, object]:
         "heddle_version": heddle_version(),
         "host": this_host().as_dict(),
         "policies": config.policy,
-        "switches": [one.as_dict() for one in measured.switches if isinstance(one, HotSwitch)],
+        "switches": [
+            switch.as_dict() for switch in measured.switches if isinstance(switch, HotSwitch)
+        ],
         "interrupted": measured.interrupted,
         "result": measured.result.as_dict(),
     }

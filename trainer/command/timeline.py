@@ -1,4 +1,4 @@
-"""`heddle timeline`: what happens when, on virtual cores."""
+"""`heddle timeline`: record the events of a run on virtual cores."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from trainer.timeline.picture import Window, draw_window
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
 @one_message
 def timeline(settings: tuple[str, ...], show: bool) -> None:
     r"""Record a short run on virtual cores: every access, wait, publication, abort and commit.
 
-    output= is a trace for ui.perfetto.dev or chrome://tracing, one track a core, waits with their
-    state and whom they wait for, arrows for dependencies. picture= is an image of a window of it.
-    The run is the one that `heddle evaluate` makes with the same settings, to the bit.
+    output= is a trace for ui.perfetto.dev or chrome://tracing, with one track per core. It shows
+    each wait with its state and the transaction that it waits for, and dependencies as arrows.
+    picture= is an image of a window of it. The run is bit for bit that of `heddle evaluate` with
+    the same settings.
 
     \b
     Examples:
@@ -48,7 +49,7 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
     recorded = record(config)
     if config.picture is not None and config.from_us * 1000 >= recorded.end:
         raise UsageError(
-            f"from_us={config.from_us:g}: what was recorded ends at {recorded.end / 1000:.0f} µs; "
+            f"from_us={config.from_us:g}: the recording ends at {recorded.end / 1000:.0f} µs; "
             "raise seconds="
         )
     title = f"{Path(recorded.subject).stem} on {machine_words(Machine('virtual', recorded.cores))}"
@@ -62,7 +63,7 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
 
 
 def timeline_settings(settings: Sequence[str]) -> TimelineConfig:
-    """The settings as typed.
+    """Compose and check the settings.
 
     Raises:
         UsageError: one of them is wrong.
@@ -70,16 +71,16 @@ def timeline_settings(settings: Sequence[str]) -> TimelineConfig:
     config = compose_settings("timeline", settings, TimelineConfig)
     if config.machine.kind != "virtual":
         raise UsageError(
-            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave "
-            "it out, or set machine.cores"
+            f"machine={config.machine.kind}: events are recorded on virtual cores only; leave it "
+            "out, or set machine.cores"
         )
     if is_tuned(config.policy):
-        raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
+        raise UsageError(f"policy={TUNED}: needs a sweep of its backoff; record silo instead")
     return config
 
 
 def _window(config: TimelineConfig) -> Window:
-    """What is to be drawn, once it is known to make sense."""
+    """Return the part of the timeline to draw, after checking the settings."""
     cores = config.machine.cores or len(os.sched_getaffinity(0))
     drawn = config.draw_cores if config.draw_cores is not None else list(range(min(cores, 8)))
     if config.picture is not None:
@@ -90,13 +91,14 @@ def _window(config: TimelineConfig) -> Window:
         )
     if not config.from_us < config.until_us:
         raise UsageError(
-            f"from_us={config.from_us:g} until_us={config.until_us:g}: the window is empty"
+            f"from_us={config.from_us:g} until_us={config.until_us:g}: the window is empty; raise "
+            "until_us="
         )
     return Window(config.from_us, config.until_us, drawn)
 
 
 def record(config: TimelineConfig) -> Timeline:
-    """Record the run that the settings ask for.
+    """Record a run with these settings.
 
     Raises:
         UsageError: there is no such workload or machine.
@@ -118,16 +120,16 @@ def record(config: TimelineConfig) -> Timeline:
 
 
 def _words(recorded: Timeline) -> str:
-    ended = [a for a in recorded.attempts if a.outcome is not None]
-    aborts = sum(a.outcome == "abort" for a in ended)
-    waits = sum(len(a.waits) for a in recorded.attempts)
+    ended = [attempt for attempt in recorded.attempts if attempt.outcome is not None]
+    aborts = sum(attempt.outcome == "abort" for attempt in ended)
+    waits = sum(len(attempt.waits) for attempt in recorded.attempts)
     text = (
         f"{len(ended) - aborts} transactions ended, {aborts} attempts aborted, {waits} waits in "
         f"{recorded.end / 1000:.1f} µs of {recorded.cores} virtual cores"
     )
     if recorded.dropped:
         text += (
-            "\nstopped there, for there was no room for more events; "
-            "lower seconds= or raise events="
+            "\nthe recording stopped there, because it reached events=; lower seconds= or raise "
+            "events="
         )
     return text

@@ -61,10 +61,14 @@ from trainer.verdict import Kind, Verdict
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("-m", "--multirun", is_flag=True, help="A run for every combination of values.")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
-@click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
-@click.option("--dry-run", is_flag=True, help="Forecast time and memory, and leave.")
+@click.option("-m", "--multirun", is_flag=True, help="Train one run per combination of values.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and exit.")
+@click.option(
+    "--fail-unless-better",
+    is_flag=True,
+    help=f"Exit with {NOT_BETTER} unless the gain is significant.",
+)
+@click.option("--dry-run", is_flag=True, help="Forecast time and memory, and exit.")
 @one_message
 def train(
     settings: tuple[str, ...],
@@ -73,13 +77,14 @@ def train(
     fail_unless_better: bool,
     dry_run: bool,
 ) -> None:
-    r"""Learn a policy, choose the best by measuring anew, compare it with the baselines.
+    r"""Learn a policy and compare it with the baselines.
 
-    Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
-    picture, and a checkpoint of every generation. Ctrl-C says how to resume.
+    A search proposes policies, and the best of them are measured again side by side. The winner is
+    compared with the baselines. A folder under runs_dir holds the policy, the settings, the
+    comparison, a picture, and the checkpoint of the last generation. Ctrl-C shows how to resume.
 
-    robust.scenarios= names several workloads or machines of one signature that one table is trained
-    for; robust.objective= says whether its mean or its worst case there counts.
+    robust.scenarios= trains one table for several workloads or machines of one signature;
+    robust.objective= selects the mean or the worst of their scores.
 
     \b
     Examples:
@@ -107,7 +112,7 @@ def train(
         return
     if multirun:
         if fail_unless_better:
-            raise UsageError("--fail-unless-better is of one run; leave out -m")
+            raise UsageError("--fail-unless-better: takes one run; leave out -m")
         train_many(settings)
         return
     ended = train_once(*with_resume(settings))
@@ -119,12 +124,12 @@ def train(
 
 @dataclass(frozen=True)
 class Made:
-    """What a run has made.
+    """The results of a run.
 
     Attributes:
         outcome: of the training; None if Ctrl-C ended it.
-        lost: why one of its closing files is not there, if one is not.
-        without_page: whether Ctrl-C came before its page was made.
+        lost: the error of a closing file that could not be written, if there is one.
+        without_page: whether Ctrl-C came before its page was written.
     """
 
     outcome: Outcome | None = None
@@ -139,7 +144,7 @@ class Ended:
     Attributes:
         folder: of the run.
         code: the command's exit code.
-        better: whether what was learned is better than every baseline, for sure.
+        better: whether the learned policy is significantly better than every baseline.
     """
 
     folder: RunFolder
@@ -150,14 +155,14 @@ class Ended:
 def checked(
     config: TrainConfig, overrides: Sequence[str]
 ) -> tuple[TrainConfig, list[Scenario], Signature]:
-    """What is trained for, and with which settings, once they are found to be right.
+    """Check the settings of a training.
 
     Args:
         config: all settings.
-        overrides: what was typed for them.
+        overrides: their overrides.
 
     Returns:
-        The settings, which are the scenario's where there is one; the scenarios; their signature.
+        The settings (of a single scenario, its own), the scenarios and their signature.
 
     Raises:
         UsageError: a setting is wrong; the message names it.
@@ -182,14 +187,14 @@ def train_once(
     sweep: Sweep | None = None,
     swept: Mapping[str, str] | None = None,
 ) -> Ended:
-    """One run, new or resumed.
+    """Start or resume a run.
 
     Args:
         config: all settings.
-        overrides: what was typed for them; kept, to resume the run.
-        folder: of the run to resume, None for a new one.
-        sweep: that it is part of.
-        swept: its values of what the sweep sweeps.
+        overrides: their overrides, which are saved to resume the run.
+        folder: of the run to resume; None for a new one.
+        sweep: the sweep of the run, if it has one.
+        swept: the run's values of the swept settings.
     """
     begun = time.monotonic()
     config, scenarios, signature = checked(config, overrides)
@@ -208,9 +213,9 @@ def train_once(
         )
     except BudgetError as error:
         if new and sweep is None:
-            shutil.rmtree(folder.path)  # nothing was measured that could be resumed
+            shutil.rmtree(folder.path)  # there is nothing to resume
         raise UsageError(str(error)) from error
-    except KeyboardInterrupt:  # also before its first generation, and after its last
+    except KeyboardInterrupt:  # also before the first generation, and after the last
         return Ended(folder, _say_interrupted(folder, resume_command), better=False)
 
 
@@ -225,7 +230,7 @@ def _train(
     resume_command: str,
     budget: TimeBudget | None,
 ) -> Ended:
-    """The run in its folder, from settings to report."""
+    """Train in the run's folder, and print the results."""
     runs_dir = Path(config.runs_dir)
     with held(folder.path), make_display(make_progress_console()) as display:
         folder.refuse_lost_checkpoint()
@@ -279,13 +284,14 @@ def _run(
     record: Record,
     budget: TimeBudget | None,
 ) -> Made:
-    """The training, its files and its page.
+    """Train, and write the files and the page.
 
     Raises:
         WritingError: a checkpoint or a policy can't be written.
     """
     display.say(f"run: {folder.path}")
-    for kind, cores in {(one.config.machine.kind, one.config.machine.cores) for one in scenarios}:
+    machines = [scenario.config.machine for scenario in scenarios]
+    for kind, cores in {(machine.kind, machine.cores) for machine in machines}:
         warn_about_machine(kind, cores)
     specs = [MachineSpec.of(scenario.config) for scenario in scenarios]
     backend = None
@@ -302,7 +308,7 @@ def _run(
             _write_files(folder, scenarios, outcome, training)
         except WritingError as error:
             lost = error
-        backend.close()  # the page loads a database of its own
+        backend.close()  # the page loads its own database
         without_page = False
         try:
             add_page(folder, config.report, display)
@@ -322,11 +328,11 @@ def _run(
 def _record_results(
     record: Record, folder: RunFolder, scenarios: Sequence[Scenario], outcome: Outcome
 ) -> None:
-    """Keep figures, tables and files with the record."""
+    """Add figures, tables and files to the record."""
     several = len(scenarios) > 1
     closings = [
-        (one.scenario.name if several else "", one.comparison, one.validation)
-        for one in outcome.closings
+        (closing.scenario.name if several else "", closing.comparison, closing.validation)
+        for closing in outcome.closings
     ]
     record.scores(throughputs(closings))
     record.describe(description(folder.scenarios(len(scenarios)), folder.policy))
@@ -336,7 +342,7 @@ def _record_results(
 def _register(
     config: TrainConfig, folder: RunFolder, outcome: Outcome | None, record: Record
 ) -> Registered | None:
-    """Make what was learned a version; not what was not compared, or broke the database."""
+    """Register the learned policy, unless it was not compared or violates consistency."""
     model = config.registered_model
     if model is None or outcome is None or outcome.interrupted or outcome.violations:
         return None
@@ -349,27 +355,35 @@ def _show_registered(registered: Registered, uri: str) -> None:
     click.echo(f"model:   {model}, version {version} ({aliases})")
     if CHAMPION not in registered.aliases:
         typed = ["policy", "promote", f"registry:{model}/{version}"]
-        # What is typed later looks in the environment, and not where this run was recorded.
+        # A later command reads the store from the environment, not from this run.
         typed += ["--uri", uri] if uri != default_store().uri else []
         click.echo(f"promote: {heddle_command(*typed)}")
 
 
 def _with_cure(error: WritingError, resume_command: str) -> WritingError:
     return WritingError(
-        f"{error}\nWhat was written before is as it was. Then resume with: {resume_command}"
+        f"{error}\nEarlier files are unchanged. Fix this, then resume with: {resume_command}"
     )
 
 
 def _write_files(
     folder: RunFolder, scenarios: Sequence[Scenario], outcome: Outcome, training: Training
 ) -> None:
-    for one, kept in zip(outcome.closings, folder.scenarios(len(scenarios)), strict=False):
+    for closing, files in zip(outcome.closings, folder.scenarios(len(scenarios)), strict=False):
         _write_comparison(
-            one.scenario, one.comparison, one.verdict, kept.comparison, kept.comparison_text
+            closing.scenario,
+            closing.comparison,
+            closing.verdict,
+            files.comparison,
+            files.comparison_text,
         )
-        if one.validation is not None:
+        if closing.validation is not None:
             _write_comparison(
-                one.scenario, one.validation, one.validated, kept.validation, kept.validation_text
+                closing.scenario,
+                closing.validation,
+                closing.validated,
+                files.validation,
+                files.validation_text,
             )
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
@@ -399,7 +413,7 @@ def _write_comparison(
 def _report(
     folder: RunFolder, record: Record, outcome: Outcome | None, objective: str, resume_command: str
 ) -> int:
-    """Say how it ended and what to do next; the exit code."""
+    """Print the results and the next steps; return the exit code."""
     if outcome is None:
         return _say_interrupted(folder, resume_command)
     for scenario, comparison, verdict in outcome.comparisons:
@@ -424,9 +438,9 @@ def _report(
 
 
 def _say_interrupted(folder: RunFolder, resume_command: str) -> int:
-    """Say how to resume; the exit code."""
+    """Print how to resume; return the exit code."""
     if not folder.overrides.exists():
-        click.echo(f"\ninterrupted before {folder.path} had begun")
+        click.echo(f"\ninterrupted before {folder.path} was started; start a new run")
         return INTERRUPTED
     click.echo(f"\ninterrupted; resume with: {resume_command}")
     if folder.policy.exists():
@@ -435,7 +449,7 @@ def _say_interrupted(folder: RunFolder, resume_command: str) -> int:
 
 
 def _show(scenario: Scenario, comparison: Comparison, verdict: Verdict | None) -> None:
-    """A comparison's table, and what it comes to."""
+    """Print a comparison's table and verdict."""
     click.echo()
     print_table(comparison_table(comparison, _title(scenario, comparison)))
     if verdict is not None:
@@ -443,7 +457,7 @@ def _show(scenario: Scenario, comparison: Comparison, verdict: Verdict | None) -
 
 
 def verdict_line(verdict: Verdict, comparison: Comparison) -> str:
-    """A verdict under its comparison's table: on which machine, what to use, and why."""
+    """Return the line of a verdict with the machine of its comparison."""
     return f"verdict on {machine_words(comparison.rows[0].machine)}: {verdict.line}"
 
 
@@ -458,43 +472,43 @@ def _title(scenario: Scenario, comparison: Comparison) -> str:
 def with_resume(
     settings: Sequence[str],
 ) -> tuple[TrainConfig, list[str], RunFolder | None]:
-    """Settings as typed, on top of those of the run to resume, if there is one.
+    """Compose the settings, on top of those of the run to resume, if there is one.
 
     Returns:
-        All settings, what was typed for them, and the folder of the run to resume.
+        All settings, their overrides, and the folder of the run to resume.
 
     Raises:
-        UsageError: a setting is wrong, or asks for several runs.
+        UsageError: a setting is wrong, or needs several runs.
         RunFolderError: there is no such run.
     """
     name = value_of(settings, "resume")
     if name in (None, "null"):
         refuse_sweep(settings)
         return compose_settings("train", settings, TrainConfig), list(settings), None
-    # What was typed may make sense only on top of the run's own settings: not composed alone.
+    # The overrides may be valid only on top of the run's own settings, so compose one alone.
     where = [text for text in settings if text.startswith("runs_dir=")]
     runs_dir = compose_settings("train", where, TrainConfig).runs_dir
     folder = find_run_folder(Path(runs_dir), name)
     added = [text for text in settings if not text.startswith("resume=")]
-    kept = with_saved_search(folder)
-    _refuse_other_search(folder, kept, added)
-    overrides = merge_overrides(kept, added)
+    saved = with_saved_search(folder)
+    _refuse_other_search(folder, saved, added)
+    overrides = merge_overrides(saved, added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder
 
 
-def _refuse_other_search(folder: RunFolder, kept: Sequence[str], added: Sequence[str]) -> None:
-    """What one search has learned is nothing to another, nor are its settings.
+def _refuse_other_search(folder: RunFolder, saved: Sequence[str], added: Sequence[str]) -> None:
+    """Refuse to resume with another search, which can't use the run's state and settings.
 
     Raises:
-        UsageError: another one was typed; the message says which the run has.
+        UsageError: the overrides choose another search; the message names that of the run.
     """
     typed = value_of(added, "search")
     if typed is None:
         return
     asked = compose_settings("train", [f"search={typed}"], TrainConfig).search.name
-    before = compose_settings("train", kept, TrainConfig).search.name
+    before = compose_settings("train", saved, TrainConfig).search.name
     if asked != before:
         raise UsageError(
             f"search={typed}: {folder.path} is a run of the search {before}; leave out search= to "
-            "resume it, or leave out resume= to start a run of another search"
+            "resume it, or resume= to start a new run"
         )

@@ -1,4 +1,4 @@
-"""`heddle evaluate` of several places: policies on workloads and machines of other kinds."""
+"""`heddle evaluate` in several places: policies on other workloads and machines."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
         UsageError: a setting is wrong.
         SystemExit: Ctrl-C ended it, a place could not be measured, or consistency is violated.
     """
-    configs = [compose_settings("evaluate", one.overrides, EvaluateConfig) for one in found]
+    configs = [compose_settings("evaluate", place.overrides, EvaluateConfig) for place in found]
     config = configs[0]
     if not config.policy:
-        raise UsageError("policy= names no policy; such as policy=silo,learned.json")
+        raise UsageError("policy= names no policy; set it, such as policy=silo,learned.json")
     folder = make_output_folder(config.output, "transfer.json")
     opened = [_open(one, each) for one, each in zip(found, configs, strict=True)]
     transfer = _measure(config, opened)
@@ -85,7 +85,7 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
             as_json=form == JSON,
         )
     for problem in transfer.failures:
-        click.echo(f"could not be measured: {problem}", err=True)
+        click.echo(f"not measured: {problem}", err=True)
     for violation in transfer.violations:
         click.echo(f"consistency violated: {violation}", err=True)
     if transfer.interrupted:
@@ -95,7 +95,7 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
 
 
 def reference_of(config: EvaluateConfig) -> str:
-    """The policy that throughput is relative to."""
+    """Return the name of the policy that throughput is relative to."""
     return config.reference or TUNED
 
 
@@ -103,8 +103,8 @@ def reference_of(config: EvaluateConfig) -> str:
 class _OpenPlace:
     """A place with its evaluator and the policies to measure there.
 
-    Subjects are read once, before anything is measured: in a column hours later a file may be gone,
-    or be another table.
+    Policies are read once, before anything is measured: their files may change during the hours
+    until a later column.
     """
 
     place: Place
@@ -113,7 +113,7 @@ class _OpenPlace:
     subjects: Sequence[Subject]
 
     def compare(self, display: Display, number: str) -> Comparison:
-        """Tune the reference if need be, and measure all that takes part.
+        """Tune the reference if necessary, and measure the policies.
 
         Raises:
             MeasuringError: a policy can't run here.
@@ -135,7 +135,7 @@ class _OpenPlace:
 
 
 def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
-    """Everything that can be wrong with a place is found before anything is measured.
+    """Open a place and check its settings, before anything is measured.
 
     Raises:
         UsageError: a policy does not fit its workload, or there is no such workload or machine.
@@ -147,7 +147,7 @@ def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
         refuse_unknown_reference(reference_of(config), evaluator)
         schedule = schedule_options(config.schedule, evaluator.signature)
         subjects = [
-            # The column says how transactions are scheduled; a row is called as it was typed.
+            # The column has the schedule; a row has the name in policy=.
             replace(scheduled(subject, schedule), name=subject.name)
             for subject in _named(config, evaluator)
         ]
@@ -159,7 +159,7 @@ def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
 
 
 def _named(config: EvaluateConfig, evaluator: Evaluator) -> list[Subject]:
-    """The reference and the policies, each once."""
+    """Return the reference and the policies, each once."""
     names = dict.fromkeys([reference_of(config), *config.policy])
     return [subject_of(name, evaluator.signature, untuned) for name in names]
 
@@ -182,7 +182,7 @@ def _measure(config: EvaluateConfig, opened: list[_OpenPlace]) -> Transfer:
 
 
 def _columns(opened: list[_OpenPlace], display: Display) -> Iterator[Column]:
-    """The columns, as they are measured; one that fails costs none of the others."""
+    """Yield the columns as they are measured; a failed one does not affect the others."""
     for at, column in enumerate(opened, start=1):
         try:
             comparison = column.compare(display, f"{at}/{len(opened)}")
@@ -192,7 +192,7 @@ def _columns(opened: list[_OpenPlace], display: Display) -> Iterator[Column]:
 
 
 def _title(places: Sequence[Place]) -> str:
-    """What the columns have in common."""
+    """Return the workload and machine that the columns have in common, in words."""
     first, *others = places
     common = {
         key: value
@@ -202,7 +202,7 @@ def _title(places: Sequence[Place]) -> str:
     name = common.pop("name", None)
     options = ", ".join(f"{key} {value}" for key, value in common.items())
     what = "several workloads" if name is None else f"{name} ({options})" if options else name
-    kinds = {"virtual" if one.machine["kind"] == "virtual" else "real" for one in places}
+    kinds = {"virtual" if place.machine["kind"] == "virtual" else "real" for place in places}
     kind = " and ".join(sorted(kinds))
     cores = {place.cores for place in places}
     if len(cores) > 1 or (len(kinds) > 1 and any(place.host.crowded for place in places)):

@@ -1,7 +1,7 @@
-"""Values as people type them: paths and names of any characters, lists by commas.
+"""Converts values from the command line into Hydra's grammar: paths, names, lists by commas.
 
-Hydra's grammar knows few characters outside quotes, and quotes of its own within those of a shell.
-What is typed is put into its form here, by what the setting holds.
+Hydra's grammar allows few characters outside quotes, and needs its own quotes within those of a
+shell. The conversion depends on the type of the setting.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ ONE_PATH = frozenset(
         "schedule.classifier",
     }
 )
-"""Settings that hold one path: a comma is part of it."""
+"""Settings that hold one path, in which a comma is part of the path."""
 
 TRACE = "workload.trace"
-"""Holds paths, of which several may be swept over: a name that looks like a number is none."""
+"""Holds a path, or several of a sweep; a name of digits is a path, not a number."""
 
 NAMES = ONE_PATH | {TRACE}
-"""Settings whose values are names, whatever the workload or the command."""
+"""Settings whose values are names, in all workloads and commands."""
 
 COMMANDS = MappingProxyType(
     {
@@ -85,32 +85,32 @@ _TEXT, _WORDS, _NUMBERS = "text", "words", "numbers"
 
 
 def as_hydra_reads(overrides: Sequence[str], command: str | None = None) -> list[str]:
-    """What was typed in the form that Hydra reads as it was meant; what is in that form stays.
+    """Return the overrides in Hydra's grammar; overrides in that grammar are not changed.
 
     Args:
-        overrides: as typed, `key=value`.
-        command: the primary configuration; None: what holds a list here and a text there may have
-            several values, which are left for later.
+        overrides: `key=value`, from the command line.
+        command: the primary configuration; None: unknown, so that a setting with a list in one
+            command and a text in another may have several values.
 
     Raises:
-        UsageError: a name or a path holds what begins an interpolation.
+        UsageError: a name or a path contains the beginning of an interpolation.
     """
     kinds = _kinds(command)
     return [_as_hydra_reads(text, kinds) for text in overrides]
 
 
 def list_text(value: str) -> str:
-    """Names with commas between them as Hydra writes a list of texts.
+    """Return names separated by commas as a list of texts in Hydra's grammar.
 
     Args:
-        value: `a,b`, `[a,b]`, or the path of a file that has commas in its name; a name in quotes
-            is taken as it is.
+        value: `a,b`, `[a,b]`, or the path of a file with commas in its name; a quoted name is not
+            changed.
     """
     return f"[{','.join(quoted(name) for name in split_names(value))}]"
 
 
 def split_names(value: str) -> list[str]:
-    """The names in a list, as `list_text` takes it, without quotes."""
+    """Return the names in a list of `list_text`, without quotes."""
     if _is_odd_path(value):
         return [value]
     if value.startswith("[") and value.endswith("]"):
@@ -119,12 +119,12 @@ def split_names(value: str) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """A text as Hydra takes it whatever its characters are."""
+    """Return a text in Hydra's quotes, for any characters."""
     return QuotedString(text, Quote.single).with_quotes()
 
 
 def unquoted(text: str) -> str:
-    """A text without the quotes around it, if it has any."""
+    """Return a text without the quotes around it, if there are any."""
     text = text.strip()
     if _QUOTED.fullmatch(text) and isinstance(read := _value_of(text), str):
         return read
@@ -135,12 +135,12 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
     typed, equals, value = text.partition("=")
     key = typed.lstrip("+")
     kind = kinds.get(key)
-    if not equals or typed.startswith("~") or value == NULL or "\0" in value:  # no path has that
+    if not equals or typed.startswith("~") or value == NULL or "\0" in value:
         return text
     if (kind in (_TEXT, _WORDS) or key in NAMES) and _INTERPOLATION.search(value):
         raise UsageError(
-            f"{text}: '${{' begins the name of another setting there, so that no name or path can "
-            "hold it; use another name, or a link to what has this one"
+            f"{text}: a name or path can't contain '${{', which begins a reference to a setting; "
+            "use another name, or a symbolic link"
         )
     if kind in (_WORDS, _NUMBERS):
         return f"{typed}={_listed(value, kind)}"
@@ -162,11 +162,11 @@ def _listed(value: str, kind: str) -> str:
 
 
 def _texts(value: str, *, declared: bool) -> str:
-    """A text, or several with commas between them.
+    """Return a text, or several separated by commas, in Hydra's grammar.
 
     Args:
-        value: as typed.
-        declared: whether it is known to be a text: a word that looks like a number is one then.
+        value: from the command line.
+        declared: whether the setting holds a text, so that a number is quoted.
     """
     if _is_odd_path(value):
         return quoted(value)
@@ -180,9 +180,9 @@ def _texts(value: str, *, declared: bool) -> str:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """What is between commas, but for those within quotes.
+    """Yield the parts between commas that are not within quotes.
 
-    An apostrophe within a word is no quote.
+    An apostrophe within a word is not a quote.
     """
     quote, begun = "", 0
     for at, sign in enumerate(value):
@@ -220,20 +220,20 @@ def _parser() -> OverridesParser:
 
 
 def _is_odd_path(value: str) -> bool:
-    """Whether it is a path that is there, with what Hydra takes for a list or strips."""
+    """Return whether it is an existing path that Hydra would strip or read as a list."""
     return (value != value.strip() or any(sign in value for sign in ",[{")) and _is_there(value)
 
 
 def _is_there(path: str) -> bool:
     try:
         return Path(path).exists()
-    except (OSError, ValueError):  # too long for a path, or no text for one
+    except (OSError, ValueError):  # too long for a path, or not a path
         return False
 
 
 @functools.cache
 def _kinds(command: str | None) -> dict[str, str]:
-    """What settings hold: `_TEXT`, `_WORDS` or `_NUMBERS`, by key; of others nothing is known."""
+    """Return the types of settings by key: `_TEXT`, `_WORDS` or `_NUMBERS`; others are unknown."""
     found: dict[str, str] = {}
     for search in SEARCHES.values():
         found |= _fields(search.config, "search.")
@@ -249,9 +249,9 @@ def _kinds(command: str | None) -> dict[str, str]:
 def _fields(config: type, prefix: str) -> dict[str, str]:
     hints = get_type_hints(config)
     found: dict[str, str] = {}
-    for one in fields(config):
-        kind = _without_none(hints[one.name])
-        key = f"{prefix}{one.name}"
+    for field in fields(config):
+        kind = _without_none(hints[field.name])
+        key = f"{prefix}{field.name}"
         if is_dataclass(kind) and isinstance(kind, type):
             found |= _fields(kind, f"{key}.")
         elif kind is str:
@@ -266,5 +266,5 @@ def _fields(config: type, prefix: str) -> dict[str, str]:
 def _without_none(hint: Any) -> Any:
     if get_origin(hint) not in (Union, UnionType):
         return hint
-    (kind, *others) = [one for one in get_args(hint) if one is not NoneType]
+    (kind, *others) = [part for part in get_args(hint) if part is not NoneType]
     return hint if others else kind

@@ -11,17 +11,17 @@ class ClassifyConfig:
     """`heddle lab classify`.
 
     Attributes:
-        workload: its name and options, as the engine takes them.
-        trace: the folder of the trace.
-        output: the file for the classifier, or for the policy that carries it.
-        policy: a policy that is to carry it; null = it gets a file of its own.
-        hot: a key is hot that this share of the transactions touches, if some write it.
-        clusters: of a type, at most; null = as many as help.
-        neighbours: how many rows vote.
-        hints: whether what transactions pass counts; false = their type alone.
-        transactions: the last so many of the trace are looked at.
-        validation: the share by which the number of clusters is chosen; as many more tell how
-            accurate the classifier is.
+        workload: its name and options, in the engine's form.
+        trace: folder of the trace.
+        output: file for the classifier, or for the policy with it.
+        policy: policy to embed the classifier in; null = a file of its own.
+        hot: share of the transactions that touch a hot key; some of them must write it.
+        clusters: most clusters of a type; null = as many as help.
+        neighbours: number of rows that vote.
+        hints: whether to use the parameters of transactions; false = their type alone.
+        transactions: number of transactions to learn from, the last of the trace.
+        validation: share of them that selects the number of clusters; the same share tests the
+            classifier.
         seed: of the clustering.
     """
 

@@ -22,13 +22,13 @@ class EvaluateConfig(PlaceConfig):
 
     Attributes:
         policy: the policies to compare.
-        reference: the policy that ratios are relative to; null = the first of `policy`, and
-            `silo_tuned` if settings with several values make a matrix.
-        run: the length and number of repeats.
+        reference: the policy that ratios are relative to; null = the first of `policy`, or
+            `silo_tuned` in a matrix.
+        run: length and number of repeats.
         tuning: the sweep of `silo_tuned`.
-        schedule: which transaction starts next, unless a policy's name says it (`silo+smf`).
-        output: the file that results are written to; of a matrix, the folder.
-        verdict: how certain the comparison must be if a learned policy takes part.
+        schedule: which transaction starts next, unless a policy's name sets it (`silo+smf`).
+        output: file for the results, or folder for those of a matrix.
+        verdict: certainty of the comparison if it includes a learned policy.
     """
 
     policy: list[str] = field(default_factory=lambda: list(BASELINES))
@@ -45,20 +45,20 @@ class ContestConfig:
     """`heddle lab searches`.
 
     Attributes:
-        sweep: whose runs are compared: its name, or its folder; or a list of such.
-        runs_dir: where it is.
-        output: the folder for what is written; null = the sweep's, if it is one.
-        baselines: what the methods are compared with, beside `silo_tuned`.
-        seed: of the population and the inputs on which tables are measured anew.
-        rounds: runs of each table …
-        seconds: … of this length …
-        warmup: … and what comes before each unmeasured.
-        points: moments, evenly apart, whose incumbents of each run are measured anew; its first
-            and last best are as well, and the one when the quickest run had ended.
-        share: of the best known, to which evaluations are counted.
-        tuning: the sweep of `silo_tuned`, which scores are relative to.
-        evaluation: where tables are measured anew.
-        threads: the best of each method on real cores.
+        sweep: name or folder of the sweep to compare, or a list of them.
+        runs_dir: folder of the sweep.
+        output: folder for the results; null = the sweep's, if there is one sweep.
+        baselines: policies to compare the methods with, in addition to `silo_tuned`.
+        seed: of the population and the inputs of the new measurements.
+        rounds: runs of each table.
+        seconds: length of a run.
+        warmup: unmeasured seconds before each run.
+        points: evenly spaced incumbents of each run that are measured again, in addition to its
+            first and last, and the one at the end of the shortest run.
+        share: share of the best known score at which evaluations are counted.
+        tuning: the sweep of `silo_tuned`, the unit of scores.
+        evaluation: the backend of the new measurements.
+        threads: the comparison of each method's best policy on real cores.
     """
 
     sweep: Any = None

@@ -12,7 +12,7 @@ class CalibrateConfig:
     """`heddle machine calibrate`.
 
     Attributes:
-        output: the file of costs to write; `machine/costs=FILE` uses it.
+        output: file to write the costs to; `machine/costs=FILE` uses it.
         seconds: length of one slice on a real core.
         rounds: slices of each case.
         virtual_seconds: length of one run on a virtual core.
@@ -26,20 +26,20 @@ class CalibrateConfig:
 
 @dataclass
 class FidelityConfig(PlaceConfig):
-    """`heddle machine compare`; `machine` is the virtual one, and the real one has as many cores.
+    """`heddle machine compare`; `machine` is the virtual one, and as many real cores are used.
 
     Attributes:
-        policy: what to run on both machines beside `random` and `mutated` tables.
-        random: how many tables drawn at random.
-        mutated: how many mutants of the tables in `policy`.
-        reference: what throughput is relative to.
+        policy: policies to run on both machines, in addition to `random` and `mutated` tables.
+        random: number of random tables.
+        mutated: number of mutants of the tables in `policy`.
+        reference: policy that throughput is relative to.
         seconds: length of a slice on real cores.
-        rounds: slices of each policy there.
-        warmup: unmeasured seconds before each.
+        rounds: slices of each policy on real cores.
+        warmup: unmeasured seconds before each slice.
         virtual_seconds: length of a run on virtual cores.
-        virtual_rounds: runs of each policy there.
-        virtual_warmup: unmeasured seconds before each.
-        output: the folder for fidelity.json and fidelity.png.
+        virtual_rounds: runs of each policy on virtual cores.
+        virtual_warmup: unmeasured seconds before each run.
+        output: folder for fidelity.json and fidelity.png.
     """
 
     policy: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How policies are measured: candidates of a search, champions, comparisons, checks."""
+"""Settings of measurements: candidates of a search, champions, comparisons, checks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass
 class BackendConfig:
-    """Who measures.
+    """The backend of measurements.
 
     Attributes:
-        backend: `ray` (one actor a machine, or for each core where they are virtual) or
-            `in_process` (no Ray).
-        address: of the Ray cluster to join; null = a local one, started quietly.
+        backend: `ray` (one actor per machine, or per core if cores are virtual) or `in_process`
+            (without Ray).
+        address: of the Ray cluster to join; null = start Ray on this machine.
     """
 
     backend: str = "ray"
@@ -21,17 +21,17 @@ class BackendConfig:
 
 @dataclass
 class EvaluationConfig(BackendConfig):
-    """How candidates are measured, and by whom.
+    """The measurement of candidates.
 
     Attributes:
         slice_seconds: length of one measured slice.
-        warmup_seconds: unmeasured run before each slice.
+        warmup_seconds: unmeasured seconds before each slice.
         reference_every: candidates between two slices of the reference, on real cores.
-        rungs: the slices of every candidate still in the race, at each rung.
+        rungs: slices of each remaining candidate at each rung.
         keep: share of the candidates that reach the next rung.
-        settled: on virtual cores rungs are lengthened until the ratios of the seeds' fitness are
-            within this of a long run's, relatively; null = no lengthening.
-        grown_mib_max: growth of a database, MiB, after which it is loaded anew.
+        settled: on virtual cores, rungs are lengthened until the seeds' fitness ratios are within
+            this relative distance of a long run's; null = no lengthening.
+        grown_mib_max: growth of a database, MiB, after which it is reloaded.
     """
 
     slice_seconds: float = 0.05
@@ -45,15 +45,15 @@ class EvaluationConfig(BackendConfig):
 
 @dataclass
 class TuningConfig:
-    """The sweep that gives `silo_tuned` its constant backoff.
+    """The sweep that sets the constant backoff of `silo_tuned`.
 
     Attributes:
         slice_seconds: length of one run.
-        warmup_seconds: unmeasured run before each.
+        warmup_seconds: unmeasured seconds before each run.
         rounds: runs of every constant.
-        finalists: how many of the best are repeated.
-        final_rounds: further runs of each of those.
-        final_slices: how many slices long each of these is.
+        finalists: number of the best constants that are repeated.
+        final_rounds: further runs of each finalist.
+        final_slices: length of each further run, in slices.
     """
 
     slice_seconds: float = 0.1
@@ -66,13 +66,13 @@ class TuningConfig:
 
 @dataclass
 class ChampionConfig:
-    """How the best policy is chosen at the end: the top candidates, measured anew side by side.
+    """The choice of the best policy: the top candidates, measured again side by side.
 
     Attributes:
         finalists: candidates of the search that take part.
-        rounds: slices of each at every stage; after a stage the worse half leaves.
+        rounds: slices of each at every stage; each stage eliminates the worse half.
         slice_seconds: length of one slice.
-        warmup_seconds: unmeasured run before each.
+        warmup_seconds: unmeasured seconds before each slice.
     """
 
     finalists: int = 6
@@ -83,7 +83,7 @@ class ChampionConfig:
 
 @dataclass
 class RunConfig:
-    """How policies are compared side by side.
+    """A comparison of policies side by side.
 
     Attributes:
         seconds: length of one run.
@@ -98,15 +98,15 @@ class RunConfig:
 
 @dataclass
 class VerdictConfig:
-    """How sure the closing comparison must be (`trainer.verdict`).
+    """The certainty of the closing comparison (`trainer.verdict`).
 
     Attributes:
         confidence: of the interval of the ratio to the best baseline, 0 to 1.
-        equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
-        repeats_max: repeats are doubled until the interval decides, or there are as many as this;
-            null = there are as many as were asked for.
-        seconds: no further repeats begin if they would take longer than this since the
-            comparison began, as far as can be told by those before; null = no bound.
+        equal_within: an interval of the ratio within this distance of 1 shows equality.
+        repeats_max: repeats are doubled until the interval decides, up to this number; null = the
+            number of repeats is fixed.
+        seconds: no further repeats begin that would probably end later than this after the
+            beginning of the comparison; null = no bound.
     """
 
     confidence: float = 0.95
@@ -117,12 +117,12 @@ class VerdictConfig:
 
 @dataclass
 class ValidationConfig(RunConfig):
-    """What follows a search on virtual cores: the same comparison on real ones.
+    """The comparison on real cores after a search on virtual ones.
 
     Attributes:
-        enabled: whether it is made.
-        cores: how many real cores; null = every core that the process may use.
-        tuning: the sweep of `silo_tuned` there.
+        enabled: whether to make it.
+        cores: number of real cores; null = every core that the process may use.
+        tuning: the sweep of `silo_tuned` on real cores.
     """
 
     enabled: bool = True
@@ -132,11 +132,11 @@ class ValidationConfig(RunConfig):
 
 @dataclass
 class TableCheckConfig:
-    """The check of what a search finds: a short run, recorded (`trainer.table_check`).
+    """The serializability check of tables, by a short recorded run (`trainer.table_check`).
 
     Attributes:
-        enabled: whether a table must pass it before it is a generation's best, or the champion.
-        seconds: of the run; null = 0.001 virtual ones, 0.2 real ones.
+        enabled: whether a generation's best and the champion must pass it.
+        seconds: length of the run; null = 0.001 virtual seconds, 0.2 real ones.
     """
 
     enabled: bool = True

@@ -9,10 +9,10 @@ from trainer.config.training import TrainingConfig
 
 @dataclass
 class ConflictConfig:
-    """How the conflict rate of an hour is measured (`heddle trace stats`).
+    """The conflict rate of an hour (`heddle trace stats`).
 
     Attributes:
-        window_minutes: two requests conflict only within so many minutes; divides 60.
+        window_minutes: two requests conflict only within this number of minutes; divides 60.
         types: the transaction types that count; empty = all.
     """
 
@@ -22,11 +22,11 @@ class ConflictConfig:
 
 @dataclass
 class HeldOutConfig:
-    """What of the peak hour a policy is judged on, and not trained on.
+    """The part of the peak hour that judges policies and trains none.
 
     Attributes:
-        minutes: the last so many of the hour.
-        blocks: they are cut into so many blocks at most, each replayed by itself.
+        minutes: length of the part, at the end of the hour.
+        blocks: most blocks that it is divided into; each is replayed separately.
         confidence: of the interval of a ratio, 0 to 1.
         resamples: of the bootstrap.
     """
@@ -39,20 +39,20 @@ class HeldOutConfig:
 
 @dataclass
 class NightConfig:
-    """What a night needs beyond a training.
+    """The settings of a night in addition to those of a training.
 
     Attributes:
-        trace: the folder of the trace.
-        state: the folder that keeps the policy that is served, and what was decided.
-        day: which day of the trace; null = its last.
-        threshold: train if the conflict rate differs by so much, relatively.
-        retrain_after: days until it trains again for conditions like those of a training whose
-            candidate was not served; null = never.
-        keep_policies: so many policies that were served before are kept.
-        registered_model: the model in MLflow's registry whose alias `champion` is the policy that
-            is served; null = none.
+        trace: folder of the trace.
+        state: folder of the served policy, the previous ones and all decisions.
+        day: day of the trace; null = its last.
+        threshold: relative change of the conflict rate at which to train.
+        retrain_after: days until it retries conditions whose candidate was not served; null =
+            never.
+        keep_policies: number of previously served policies to keep.
+        registered_model: model in MLflow's registry whose alias `champion` is the served policy;
+            null = none.
         conflict: how the conflict rate is measured.
-        held_out: what is judged on.
+        held_out: the part of the hour that judges policies.
     """
 
     trace: str | None = None
@@ -67,5 +67,5 @@ class NightConfig:
 
 
 @dataclass
-class NightlyConfig(TrainingConfig, NightConfig):  # in this order, what is the night's own is first
-    """`heddle nightly`: a workload `replay` or `shop`, of the night's part; `run` is of a block."""
+class NightlyConfig(TrainingConfig, NightConfig):  # this order lists the night's settings first
+    """`heddle nightly`; the workload is `replay` or `shop`, and `run` measures one block."""

@@ -1,4 +1,4 @@
-"""Where something runs, and what: the machine, the workload, the seed."""
+"""Settings of the machine, the workload, the schedule and the seed."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from policies.schedule import schedule_texts
 
 @dataclass
 class MachineConfig:
-    """Where policies run.
+    """The machine.
 
     Attributes:
         kind: `threads`: real pinned threads; `virtual`: simulated cores.
-        cores: how many; null = every core that the process may use.
+        cores: number of cores; null = every core that the process may use.
     """
 
     kind: str = MISSING
     cores: int | None = None
 
     def options(self) -> dict[str, str]:
-        """The machine as the engine takes it."""
+        """Return the machine's options in the engine's form."""
         return {"kind": self.kind}
 
 
 @dataclass
 class CostsConfig:
-    """What a virtual core pays; the engine declares what each is (`machine/costs`).
+    """The costs of a virtual core; the engine declares their meaning (`machine/costs`).
 
-    Files that were written before rows were fetched ahead say nothing of `fetches`.
+    Files of earlier versions lack `fetches`.
     """
 
     cores_per_socket: int = MISSING
@@ -57,10 +57,10 @@ class CostsConfig:
 
 @dataclass
 class VirtualConfig(MachineConfig):
-    """Cores simulated in virtual time; the engine declares what each setting is (`machine`).
+    """Cores simulated in virtual time; the engine declares the settings' meaning (`machine`).
 
     Attributes:
-        costs: what an access costs.
+        costs: the costs of a core.
     """
 
     seed: int = MISSING
@@ -74,7 +74,7 @@ class VirtualConfig(MachineConfig):
     costs: CostsConfig = field(default_factory=CostsConfig)
 
     def options(self) -> dict[str, str]:
-        """The machine as the engine takes it."""
+        """Return the machine's options in the engine's form."""
         plain = {
             "kind": self.kind,
             "seed": self.seed,
@@ -92,10 +92,10 @@ class VirtualConfig(MachineConfig):
 
 @dataclass
 class ScheduleConfig:
-    """Which transaction a worker starts next; the engine declares what each is (`schedule`).
+    """The schedule of transactions; the engine declares the settings' meaning (`schedule`).
 
     Attributes:
-        classifier: a file, where the engine takes what is in it.
+        classifier: a file, whose content the engine takes.
     """
 
     policy: str = MISSING
@@ -111,7 +111,7 @@ class ScheduleConfig:
     unscheduled: list[str] = MISSING
 
     def options(self) -> dict[str, str]:
-        """The schedule as the engine takes it.
+        """Return the schedule's options in the engine's form.
 
         Raises:
             PolicyFileError: there is no such classifier.
@@ -127,12 +127,12 @@ class ScheduleConfig:
 
 @dataclass
 class PlaceConfig:
-    """What every command shares that runs a workload.
+    """The settings of every command that runs a workload.
 
     Attributes:
-        workload: its name and options, as the engine takes them.
-        machine: where.
-        seed: of the population, the inputs, and whatever else is drawn.
+        workload: its name and options, in the engine's form.
+        machine: the machine.
+        seed: of the population, the inputs, and all other random numbers.
     """
 
     workload: dict[str, Any] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class PlaceConfig:
 
 
 def workload_options(workload: dict[str, Any]) -> dict[str, str]:
-    """The workload as the engine takes it: all values as text."""
+    """Return the workload's options in the engine's form: all values as text."""
     return {
         str(key): str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in workload.items()

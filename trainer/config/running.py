@@ -1,4 +1,4 @@
-"""The settings of the commands that run a workload as it is: serve, switch, trace record, check."""
+"""The settings of commands that run a workload: serve, switch, trace record, check."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class ServeConfig(PlaceConfig):
     """`heddle serve`; `machine` is a real one.
 
     Attributes:
-        policy: the file to follow, or the folder that `heddle nightly` calls state.
-        fallback: what runs until there is a policy.
-        poll_seconds: how often the file is looked at.
-        report_seconds: of running, between two lines.
-        seconds: of running in all; null = until it is ended.
-        grown_mib_max: growth of the database, MiB, after which it is loaded anew.
+        policy: policy file to follow, or the folder `state` of `heddle nightly`.
+        fallback: runs until there is a policy.
+        poll_seconds: seconds between two checks of the file.
+        report_seconds: running time between two printed lines.
+        seconds: running time; null = until it is ended.
+        grown_mib_max: growth of the database, MiB, after which it is reloaded.
     """
 
     policy: str | None = None
@@ -33,14 +33,14 @@ class SwitchConfig(PlaceConfig):
     """`heddle evaluate --switch`.
 
     Attributes:
-        policy: tables, in the order in which they run.
-        at: when the run goes over to the second, third …, seconds since the window began; null =
-            at equal parts of it.
-        seconds: of the window; null = 12 real ones, 0.12 virtual ones.
-        warmup: before it, under the first table; null = 1 real second, 0.02 virtual ones.
-        intervals: so many equal parts of the window are counted by themselves.
-        output: write what was measured to this JSON file.
-        picture: throughput by interval, as an image.
+        policy: policy tables, in the order in which they run.
+        at: times of the switches, in seconds since the beginning of the window; null = at equal
+            parts of it.
+        seconds: length of the window; null = 12 real seconds, 0.12 virtual ones.
+        warmup: unmeasured seconds before it; null = 1 real second, 0.02 virtual ones.
+        intervals: number of equal parts of the window, counted separately.
+        output: JSON file for the results.
+        picture: image of throughput by interval.
     """
 
     policy: list[str] = field(default_factory=list)
@@ -57,13 +57,13 @@ class RecordConfig(PlaceConfig):
     """`heddle trace record`; `machine` is a real one.
 
     Attributes:
-        output: the folder of the trace.
-        policy: what runs.
-        seconds: of running.
-        sessions: a worker is taken to serve so many clients in turn.
-        mib_max: memory for what is recorded, MiB; a run that needs more ends before its time.
-        name: the trace's; null = that of its folder.
-        replace: whether output may be a trace already.
+        output: folder for the trace.
+        policy: policy to run.
+        seconds: length of the run.
+        sessions: sessions per worker, which it serves in turn.
+        mib_max: memory for the recording, MiB; a run that needs more ends early.
+        name: name of the trace; null = the name of its folder.
+        replace: whether to replace the trace at `output` if there is one.
     """
 
     output: str | None = None
@@ -80,19 +80,19 @@ class CheckConfig(PlaceConfig):
     """`heddle check`; a trial has 2 to `machine.cores` cores, and `seed` is the first trial's.
 
     Attributes:
-        policy: what runs, in turn; `switching` is random tables that replace one another.
-        random: random tables after each round of these.
-        draw: whether every trial of the workload `generic` draws its transaction types anew, but
-            for settings of the workload that are typed.
-        schedules: of virtual cores, in turn.
-        seconds: of each trial; null = 0.001 virtual ones, 0.2 real ones.
-        trials: how many; null = until the budget is spent.
+        policy: policies to run in turn; `switching` is random tables that replace one another.
+        random: random tables after each round of `policy`.
+        draw: whether each trial of the workload `generic` draws its transaction types, except for
+            the workload's options that the user sets.
+        schedules: schedules of virtual cores, in turn.
+        seconds: length of a trial; null = 0.001 virtual seconds, 0.2 real ones.
+        trials: number of trials; null = until the budget is spent.
         budget: seconds after which no trial begins; null = no bound.
-        jobs: processes; null = one a core, or one where the cores are real.
-        shrink: whether a trial that fails is made smaller before it is shown.
-        output: the folder that a trial which fails is written to.
-        replay: run the trial of this file instead.
-        history: check the history of this file instead.
+        jobs: processes; null = one per core, or one if the cores are real.
+        shrink: whether to reduce a failing trial before it is shown.
+        output: folder for a failing trial.
+        replay: only run the trial in this file.
+        history: only check the history in this file.
     """
 
     policy: list[str] = field(default_factory=list)

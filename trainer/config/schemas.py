@@ -1,4 +1,4 @@
-"""The types of all settings, as Hydra is told them."""
+"""Registers the types of all settings with Hydra."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trainer.config.training import TrainConfig
 
 
 def register_schemas() -> None:
-    """Tell Hydra the types of all settings; `configs/*.yaml` name them in their defaults."""
+    """Register the types of all settings; `configs/*.yaml` name them in their defaults."""
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("check_schema", CheckConfig)

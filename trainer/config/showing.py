@@ -1,4 +1,4 @@
-"""The settings of the commands that show what a policy does: timeline, report."""
+"""The settings of `heddle timeline` and `heddle report`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class TimelineConfig(PlaceConfig):
     """`heddle timeline`; `machine` is a virtual one.
 
     Attributes:
-        policy: what runs.
-        seconds: virtual time that is recorded …
-        warmup: … and what comes before.
-        events: how many are recorded at most.
-        output: the trace.
-        picture: the image, or null.
-        from_us: where the picture begins in the window, µs …
-        until_us: … and ends.
-        draw_cores: which cores it has; null = the first eight.
+        policy: policy to run.
+        seconds: length of the recording, in virtual time.
+        warmup: virtual time before the recording.
+        events: most events to record.
+        output: file for the trace.
+        picture: image of a part of it; null = none.
+        from_us: start of the image in the recording, µs.
+        until_us: end of the image, µs.
+        draw_cores: cores to draw; null = the first eight.
     """
 
     policy: str = "ic3"
@@ -39,10 +39,10 @@ class ReportTimelineConfig:
     """The timelines in a report.
 
     Attributes:
-        enabled: whether there are any.
-        seconds: virtual time that is recorded …
-        warmup: … and what comes before.
-        lanes: how many cores are drawn.
+        enabled: whether the report has them.
+        seconds: length of the recording, in virtual time.
+        warmup: virtual time before the recording.
+        lanes: number of cores to draw.
         seed: of the inputs.
     """
 
@@ -58,10 +58,10 @@ class ReportConfig:
     """`heddle report`.
 
     Attributes:
-        runs_dir: where runs are kept.
-        output: the page; null = `report.html`, in the run's folder, or here for several runs.
-        beside: the seed policy that the table is explained beside; null = the nearest.
-        timeline: what is recorded of runs on virtual cores.
+        runs_dir: folder of the runs.
+        output: page; null = `report.html` in the run's folder, or here for several runs.
+        beside: seed policy that the table is compared with; null = the nearest.
+        timeline: the timelines, for runs on virtual cores.
     """
 
     runs_dir: str = "runs"

@@ -1,6 +1,6 @@
-"""The settings of `heddle train`, and what every training needs.
+"""The settings of `heddle train`, and those that every training needs.
 
-A search adds its own settings: see `trainer.search.registry`.
+A search adds its own settings; see `trainer.search.registry`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from trainer.config.place import PlaceConfig
 
 @dataclass
 class SearchConfig:
-    """What all searches share; each has a dataclass that extends it.
+    """The settings of all searches; each search has a dataclass that extends this one.
 
     Attributes:
-        name: which search.
-        generations: stop after this many; null = no bound.
-        evaluations: stop after this many measured candidates; null = no bound.
-        seconds: stop after this many seconds of searching; null = no bound.
-        actions: action groups that may be used, see `policies.ACTION_GROUPS`; and `schedule`.
-        base: the policy that the actions change; null = OCC under binary exponential backoff.
-        classifiers: files of what may foretell the hot keys of a schedule, besides its hints.
-        start: policies that the search starts from besides the seeds: names, paths, or `library`,
-            the tables of the library whose workloads and cores are nearest.
+        name: the search.
+        generations: stop after this number of generations; null = no bound.
+        evaluations: stop after this number of measured candidates; null = no bound.
+        seconds: stop after this number of seconds of searching; null = no bound.
+        actions: action groups that may be used (`policies.ACTION_GROUPS`), and `schedule`.
+        base: policy that the actions change; null = OCC with binary exponential backoff.
+        classifiers: files of classifiers that may predict the hot keys of a schedule.
+        start: policies that the search starts from, in addition to the seeds: names, paths, or
+            `library` for the library's tables with the nearest workloads and cores.
     """
 
     name: str = MISSING
@@ -52,14 +52,13 @@ class SearchConfig:
 
 @dataclass
 class RobustConfig:
-    """Training one table for several workloads or machines of one signature (docs/robust.md).
+    """Training of one table for several workloads or machines of one signature (docs/robust.md).
 
     Attributes:
-        scenarios: the settings of each scenario, of the workload and the machine, by name. A
-            setting with a list of values gives a scenario for every combination. Empty: the
-            workload and the machine as they are set are the only scenario.
-        objective: how a table's scores in the scenarios are combined: `mean`, the geometric mean,
-            or `worst`, the lowest.
+        scenarios: workload and machine settings of each scenario, by name. Lists of values give a
+            scenario for every combination. Empty: `workload` and `machine` are the only scenario.
+        objective: combines a table's scores in the scenarios: `mean`, the geometric mean, or
+            `worst`, the lowest.
     """
 
     scenarios: list[dict[str, Any]] = field(default_factory=list)
@@ -68,7 +67,7 @@ class RobustConfig:
 
 @dataclass
 class MlflowConfig:
-    """The record.
+    """The MLflow record.
 
     Attributes:
         enabled: whether to keep one.
@@ -83,10 +82,10 @@ class MlflowConfig:
 
 @dataclass
 class PageConfig:
-    """The page that a run ends with.
+    """The page of a run.
 
     Attributes:
-        enabled: whether `report.html` is written.
+        enabled: whether to write `report.html`.
         timeline: whether it has timelines, for which the workload is loaded once more.
     """
 
@@ -96,16 +95,16 @@ class PageConfig:
 
 @dataclass
 class TrainingConfig(PlaceConfig):
-    """What every training needs, by whichever command.
+    """The settings of a training in all commands.
 
     Attributes:
-        search: how.
+        search: the search.
         evaluation: how candidates are measured.
-        tuning: the sweep of `silo_tuned`, which fitness is relative to.
+        tuning: the sweep of `silo_tuned`, the unit of fitness.
         champion: how the best policy is chosen.
         check: how tables are checked.
         run: how policies are compared.
-        baselines: what the learned policy is compared with.
+        baselines: policies that the learned one is compared with.
         mlflow: the record.
     """
 
@@ -119,8 +118,8 @@ class TrainingConfig(PlaceConfig):
     mlflow: MlflowConfig = field(default_factory=MlflowConfig)
 
     def shared(self) -> dict[str, Any]:
-        """These settings by name, of a command that has more."""
-        return {one.name: getattr(self, one.name) for one in fields(TrainingConfig)}
+        """Return these settings by name, without those of a subclass."""
+        return {field.name: getattr(self, field.name) for field in fields(TrainingConfig)}
 
 
 @dataclass
@@ -129,17 +128,17 @@ class TrainConfig(TrainingConfig):
 
     Attributes:
         robust: the scenarios, if one table is trained for several workloads.
-        validation: after a search on virtual cores, the comparison on real ones.
-        verdict: how sure these comparisons must be.
-        registered_model: the model in MLflow's registry that the policy becomes a version of;
-            null = none.
-        resume: the run to resume: its name in `runs_dir`, or its folder.
-        sweep: with -m: the sweep to begin or to resume: its name, or its folder.
-        runs_dir: where runs are kept.
+        validation: the comparison on real cores after a search on virtual ones.
+        verdict: certainty of these comparisons.
+        registered_model: model in MLflow's registry that gets the policy as a version; null =
+            none.
+        resume: name or folder of the run to resume.
+        sweep: with -m: name or folder of the sweep to start or resume.
+        runs_dir: folder of the runs.
         report: the page.
-        budget: of time for everything, such as `5min`: sweep, search, choice, comparison and
-            validation are made to fit; null = they take what they take as they are set.
-        forecast: whether some short runs before the beginning say how long it takes.
+        budget: time for the whole run, such as `5min`, to which all phases are shortened; null =
+            no bound.
+        forecast: whether to forecast time and memory from short runs.
     """
 
     robust: RobustConfig = field(default_factory=RobustConfig)

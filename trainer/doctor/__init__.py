@@ -1,4 +1,4 @@
-"""What this machine has for Heddle, and what will not work on it."""
+"""Examination of this machine, and of what will not work on it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["Finding", "examine"]
 def examine() -> list[Finding]:
     """Examine the installation, the machine and its storage.
 
-    Nothing is measured, and nothing is written but a file in each folder that must be writable.
+    It measures nothing, and writes only a temporary file in each folder that must be writable.
     """
     return [*examine_installation(), *examine_machine(), *examine_storage()]

@@ -12,9 +12,9 @@ class Finding:
     Attributes:
         name: of what was examined.
         found: the fact.
-        effect: what does not work, or gives doubtful figures; None: nothing.
-        cure: what helps; None if nothing is to be cured.
-        needed: whether Heddle can't do without what is missing.
+        effect: what does not work, or gives doubtful figures; None if everything works.
+        cure: the remedy; None if none is needed.
+        needed: whether Heddle can't work without the missing component.
     """
 
     name: str
@@ -24,10 +24,10 @@ class Finding:
     needed: bool = False
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON values."""
+        """Return the finding as JSON values."""
         return asdict(self)
 
 
 def gibibytes(size: float) -> str:
-    """A size in bytes as text in GiB."""
+    """Return a size in bytes as text in GiB."""
     return f"{size / 2**30:.1f} GiB"

@@ -13,7 +13,7 @@ from trainer.run_version import heddle_version
 
 COMPILERS = ("c++", "g++", "clang++")
 EXTRA_WORDS = {"torch": "search=policy_gradient"}
-"""What needs an optional distribution."""
+"""The settings that need an optional distribution."""
 
 
 def examine_installation() -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def examine_machine(host: Host | None = None, huge_pages: Path = HUGE_PAGES) -> 
     """Examine the machine.
 
     Args:
-        host: what is known of it; None: the one that this runs on.
+        host: the machine; None: this one.
         huge_pages: the kernel's file of the mode of transparent huge pages.
     """
     host = host or this_host()

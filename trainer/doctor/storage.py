@@ -89,7 +89,7 @@ def _open_files() -> Finding:
 
 
 def _free(path: Path) -> int | None:
-    """Free bytes of a file system; None if there is no such folder."""
+    """Return the free bytes of a file system; None if there is no such folder."""
     try:
         found = os.statvfs(path)
     except OSError:

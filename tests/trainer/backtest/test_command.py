@@ -211,11 +211,11 @@ def test_another_folder_or_plan_is_refused() -> None:
     [
         (["--days", "3"], "has 3 days, but 3 nights and the day after each need 4; set --days 2"),
         (["trace=nowhere"], "there is no such folder"),
-        (["trace=null"], "heddle trace import makes one"),
+        (["trace=null"], "create a trace with heddle trace import"),
         (["state=null"], "such as state=backtest"),
-        (["day=2026-03-01"], "--days says how many"),
+        (["day=2026-03-01"], "set --days instead"),
         (["--days", "0"], "0 is not in the range"),
-        (["workload=tpcc"], "workload= is replay or shop"),
+        (["workload=tpcc"], "set workload= to replay or shop"),
         (["search.generations=null", "--days", "1"], "would never end"),
     ],
 )

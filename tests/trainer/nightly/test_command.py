@@ -103,7 +103,7 @@ def test_concurrent_nights_exclude_each_other(state: StateFolder) -> None:
     with held(state.path):
         done = run()
     assert done.exit_code == 5
-    assert "another process is working here" in done.stderr
+    assert "another process uses this folder" in done.stderr
 
 
 def test_roll_back(state: StateFolder, signature: Signature) -> None:
@@ -121,15 +121,15 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
     ("typed", "words"),
     [
         (["trace=nowhere"], "there is no such folder"),
-        (["trace=null"], "heddle trace import makes one"),
+        (["trace=null"], "create a trace with heddle trace import"),
         (["state=null"], "names no folder"),
         (["day=soon"], "day=soon: must be a date"),
         (["threshold=-1"], "must not be negative"),
         (["held_out.blocks=2"], "must be at least 3"),
         (["held_out.minutes=60"], "must be at most 59"),
         (["conflict.window_minutes=7"], "must be one of 1, 2, 3"),
-        (["workload=tpcc"], "workload= is replay or shop"),
-        (["workload.day=2026-03-01"], "is the night's to choose"),
+        (["workload=tpcc"], "set workload= to replay or shop"),
+        (["workload.day=2026-03-01"], "is set by the night"),
         (["baselines=[sillo]"], "did you mean silo"),
         (["search.generations=null"], "would never end"),
     ],
@@ -147,7 +147,7 @@ def test_the_folder_of_a_backtest_is_refused(state: StateFolder) -> None:
     (state.path / "backtest.json").write_text("{}")
     done = run()
     assert done.exit_code == 2
-    assert "is a backtest's" in done.stderr
+    assert "is the folder of a backtest" in done.stderr
     assert not list((state.path / "nights").iterdir())
 
 
