@@ -266,7 +266,7 @@ def tag(words: tuple[str, ...], runs_dir: Path, removed: tuple[str, ...]) -> Non
 @click.option("--keep-record", is_flag=True, help="Keep the MLflow record.")
 @one_message
 def remove(names: tuple[str, ...], runs_dir: Path, yes: bool, keep_record: bool) -> None:
-    """Remove the folders of runs and mark their MLflow records as deleted.
+    """Remove runs: their folders and their MLflow records.
 
     MLflow can restore deleted records until mlflow gc frees their storage. A record with a
     registered policy stays. A run in progress is not removed. A sweep that resumes repeats its
