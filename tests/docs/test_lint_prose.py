@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("readability", reason="the extra lint is not installed")
-
 from tests.docs.lint_prose import failure, words_per_sentence
 from tests.docs.prose import read
 

@@ -61,7 +61,7 @@ def test_a_recording_has_the_requested_run() -> None:
         (train, ["sed=1"], "did you mean seed"),
         (train, ["seed=1,2"], "seed"),
         (evaluate, ["policy="], "names no policy"),
-        (record, ["machine=threads"], "can't be recorded"),
+        (record, ["machine=threads"], "are recorded on virtual cores only"),
     ],
 )
 def test_a_mistake_is_an_exception_with_a_remedy(

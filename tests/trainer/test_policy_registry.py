@@ -267,7 +267,7 @@ def test_a_version_is_named_by_alias_or_number(typed: str, reference: Reference)
 
 
 NOT_THERE = {
-    "orders": "write registry:orders@champion, or the number",
+    "orders": "write registry:orders@champion, or a version's number",
     "": "write registry:NAME@champion",
     "orders/": "write registry:orders@champion",
     "orders@": "write registry:orders@champion",

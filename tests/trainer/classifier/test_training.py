@@ -233,8 +233,8 @@ def test_wrong_predictions_are_counted(observed: Observations) -> None:
     [
         (([0], [1], [0], [1, 2]), "states and keys must have the same length"),
         (([0, 1], [1], [0], [1]), "types and counts must have the same length"),
-        (([0], [2], [0], [1]), "fewer hints"),
-        (([0], [0], [0], [1]), "more hints"),
+        (([0], [2], [0], [1]), "more hints than given"),
+        (([0], [0], [0], [1]), "fewer hints than given"),
         (([0], [1], [1000], [1]), "no state 1000"),
         (([0], [200], [0] * 200, [1] * 200), "too many hints"),
     ],

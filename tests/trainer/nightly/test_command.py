@@ -85,7 +85,7 @@ def test_an_interrupted_night_shows_how_to_resume(
         ["nightly", "trace=shop", *TINY, "state=file"],
         ["nightly", "trace=shop", *TINY, "state=file/state"],
         ["nightly", "--backtest", "trace=shop", *TINY, "--days", "1", "state=file"],
-        ["evaluate", "policy=silo", "machine=virtual", "output=file"],
+        ["evaluate", "policy=silo", "machine=virtual", "machine.cores=2,3", "output=file"],
         ["train", "machine=virtual", "machine.cores=2", "mlflow.enabled=false", "runs_dir=file"],
     ],
 )

@@ -223,7 +223,7 @@ def test_a_training_without_gain_is_repeated_only_later(
     assert trained == [FIRST, SECOND]
     night = run_one_night(state, trace, SECOND)
     assert night.outcome is Outcome.SKIPPED
-    assert night.why.startswith("trained for these conditions on 2026-03-01 and ")
+    assert night.why.startswith("trained for these conditions on 2026-03-01, and ")
     assert trained == [FIRST, SECOND]
 
 
