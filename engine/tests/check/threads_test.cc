@@ -17,6 +17,9 @@ namespace heddle::test {
 namespace {
 
 const double kSeconds = scaled_seconds(0.03);
+/// For trials of which some thousand transactions must be checked, also under the thread sanitizer
+/// on a busy machine.
+const double kLongerSeconds = scaled_seconds(0.1);
 const std::uint64_t kTables = scaled(20);
 
 Trial generic_trial(std::uint64_t program) {
@@ -51,6 +54,7 @@ void run_protocol(const OpenSession& open, const std::string& protocol,
     Trial trial = generic_trial(program);
     trial.run.protocol = protocol;
     trial.run.protocol_options = options;
+    trial.run.seconds = kLongerSeconds;
     if (program == 7) trial.workers = 8;
     checked += expect_nothing(trial, open);
   }
