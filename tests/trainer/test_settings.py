@@ -7,8 +7,8 @@ import pytest
 from hydra.core.config_store import ConfigStore
 
 from tests.trainer.dummy_search import Dummy, DummyConfig
+from trainer.command.comparing import as_list
 from trainer.command.errors import UsageError
-from trainer.command.evaluate import as_list
 from trainer.command.groups import group_choices
 from trainer.command.scenarios import compose_scenarios
 from trainer.command.settings import (
@@ -404,3 +404,8 @@ def test_lengths_on_a_slow_store_match_its_transactions() -> None:
         assert seconds is not None
         assert seconds >= 20 * transaction_s
     assert not slow.validation.enabled, "real cores have no slow store"
+
+
+def test_an_experiment_of_another_command_is_reported() -> None:
+    with pytest.raises(UsageError, match="experiment=quick: sets search, which this command has"):
+        compose_settings("evaluate", ["experiment=quick"], EvaluateConfig)

@@ -412,6 +412,12 @@ def _explain(name: str, error: BaseException, overrides: Sequence[str]) -> str:
         return f"{costs}: only virtual cores have costs; add machine=virtual"
     if missing := re.search(r"Could not override '(\S+)'", str(error)):
         typed = next((o for o in overrides if o.startswith(f"{missing[1]}=")), missing[1])
+        experiment = next((o for o in overrides if o.startswith("experiment=")), None)
+        if typed == missing[1] and experiment is not None:
+            return (
+                f"{experiment[:LONGEST]}: sets {missing[1]}, which this command has not; it is an "
+                "experiment of another command"
+            )
         return f"{typed[:LONGEST]}: this command has no {missing[1]}; --settings lists its settings"
     cause = error.__cause__ or error
     found = re.search(r"full_key: (\S+)", str(cause))  # also in an error of Python's own
