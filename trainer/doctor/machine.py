@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def _quota(host: Host) -> Finding:
 
 
 def _clock(host: Host) -> Finding:
-    if host.clock in (COUNTER_CLOCK, UNKNOWN) or os.uname().machine != "x86_64":
+    if host.clock in (COUNTER_CLOCK, UNKNOWN) or platform.machine() != "x86_64":
         return Finding("clock source", host.clock)
     return Finding(
         "clock source",

@@ -251,12 +251,23 @@ def test_a_benchmark_runs_only_values_it_supports() -> None:
     assert list(benchmark.cells()) == ["tpcc full"]
 
 
-@pytest.mark.skipif(platform.machine() not in {"x86_64", "AMD64"}, reason="no time-stamp counter")
 def test_the_time_stamp_counter_is_measured() -> None:
+    tsc.measured_mhz.cache_clear()
+    if platform.machine() not in {"x86_64", "AMD64"}:
+        with pytest.raises(tsc.NoTscError, match="has no time-stamp counter"):
+            tsc.measured_mhz()
+        return
     first = tsc.measured_mhz()
     tsc.measured_mhz.cache_clear()
     assert 100 < first < 10_000
     assert tsc.measured_mhz() == pytest.approx(first, rel=0.05)
+
+
+def test_a_processor_without_the_counter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    tsc.measured_mhz.cache_clear()
+    with pytest.raises(tsc.NoTscError, match="aarch64 has no time-stamp counter"):
+        tsc.measured_mhz()
 
 
 def test_the_processors_name_may_state_a_frequency(
