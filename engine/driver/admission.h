@@ -153,15 +153,15 @@ class Admission {
     durations_.ended(static_cast<std::size_t>(type), current_->keys, took);
   }
 
-  /// Calls each(type) for every transaction that is in flight and not begun.
+  /// Calls each(type, arrived) for every transaction that is in flight and not begun.
   template <class F>
   void for_each_waiting(F each) {
-    for (const Entry* entry : waiting_) each(entry->type);
-    if (outgoing_ != nullptr) each(outgoing_->type);
+    for (const Entry* entry : waiting_) each(entry->type, entry->arrived);
+    if (outgoing_ != nullptr) each(outgoing_->type, outgoing_->arrived);
     if (!routes_) return;
     Parcel parcel;
     std::byte* const input = memory_[2 * entries_.size()];
-    while (mailbox(worker_).take(parcel, input)) each(inputs_.type_of(input));
+    while (mailbox(worker_).take(parcel, input)) each(inputs_.type_of(input), parcel.arrived);
   }
 
  private:

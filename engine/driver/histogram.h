@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/// Counts durations in log-linear buckets: 32 per power of two, so a quantile is off by at most
-/// 1/32 of its value. Adding takes a few instructions; merging is a loop.
+/// Counts durations in log-linear buckets: 32 per power of two, so a value read from one is off
+/// by at most 1/32 (LatencyDistribution). Adding takes a few instructions; merging is a loop.
 class Histogram {
  public:
   void add(std::uint64_t value) {
@@ -29,24 +29,20 @@ class Histogram {
 
   void clear() { *this = Histogram{}; }
 
+  static constexpr std::size_t buckets() { return kBuckets; }
+  [[nodiscard]] std::uint64_t count_in(std::size_t bucket) const { return counts_[bucket]; }
+  /// The value that stands for a bucket, at most 1/64 from any value in it.
+  [[nodiscard]] static double middle_of(std::size_t bucket) {
+    if (bucket < kSub) return static_cast<double>(bucket);
+    const std::size_t shift = bucket / kSub - 1;
+    const auto low = static_cast<double>((kSub + bucket % kSub) << shift);
+    return low + static_cast<double>(std::uint64_t{1} << shift) / 2;
+  }
+
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
   [[nodiscard]] double mean() const {
     return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
-  }
-
-  /// The value below which a share `q` of the added durations lie; 0 if there are none.
-  [[nodiscard]] double quantile(double q) const {
-    if (count_ == 0) return 0.0;
-    const double rank = q * static_cast<double>(count_);
-    std::uint64_t below = 0;
-    for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
-      below += counts_[bucket];
-      if (static_cast<double>(below) >= rank && counts_[bucket] != 0) {
-        return std::min(middle_of(bucket), static_cast<double>(max_));
-      }
-    }
-    return static_cast<double>(max_);
   }
 
  private:
@@ -58,13 +54,6 @@ class Histogram {
     if (value < kSub) return value;
     const int shift = static_cast<int>(std::bit_width(value)) - 1 - kSubBits;
     return static_cast<std::size_t>(shift + 1) * kSub + ((value >> shift) & (kSub - 1));
-  }
-
-  static double middle_of(std::size_t bucket) {
-    if (bucket < kSub) return static_cast<double>(bucket);
-    const std::size_t shift = bucket / kSub - 1;
-    const auto low = static_cast<double>((kSub + bucket % kSub) << shift);
-    return low + static_cast<double>(std::uint64_t{1} << shift) / 2;
   }
 
   std::array<std::uint64_t, kBuckets> counts_{};

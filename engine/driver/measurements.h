@@ -34,6 +34,7 @@ struct alignas(64) Measurements {
     std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
     Ticks time = 0;                ///< that they took, unfinished ones included; see `count_end`
     Histogram latency;
+    Histogram cut_off;  ///< ages of the unfinished ones
   };
 
   /// @param intervals of the measured window that are counted separately
@@ -67,10 +68,13 @@ struct alignas(64) Measurements {
     useful += time - std::min(time, attempt.waited + attempt.commit);
   }
 
-  void count_unfinished(int type, Ticks time) {
+  /// @param age since its arrival
+  /// @param took of the worker's time, as for count_end()
+  void count_unfinished(int type, Ticks age, Ticks took) {
     Type& counts = by_type[static_cast<std::size_t>(type)];
     ++counts.unfinished;
-    counts.time += time;
+    counts.cut_off.add(age);
+    counts.time += took;
   }
 
   std::vector<Type> by_type;

@@ -78,7 +78,11 @@ class Monitor {
   /// Prepares the memory that the window will need if it needs as much as the warm-up did. The
   /// system clears every page it grants; that took up to a third of TPC-C's time and is no property
   /// of an engine. Other engines allocate all of their memory when they start.
-  void make_pages_ready(typename M::Ticks warmed) const {
+  ///
+  /// The workers rest meanwhile: they would use up the memory as fast as it is prepared. Arrivals
+  /// do not stop, so in an open loop the workers do not rest.
+  void make_pages_ready(typename M::Ticks warmed) {
+    if (!run_.database->open_loop()) set_phase(Phase::prepare);
     constexpr double kMargin = 1.25;
     const auto grown = static_cast<double>(Pages::bytes_had() - had_);
     const double wanted =

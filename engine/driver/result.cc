@@ -1,5 +1,7 @@
 #include "driver/result.h"
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 namespace heddle {
@@ -12,8 +14,12 @@ namespace {
 Json latency_json(const TypeResult& type) {
   if (type.commits == 0) return nullptr;
   const LatencyResult& latency = type.latency_us;
-  return {{"mean", latency.mean}, {"p50", latency.p50},   {"p90", latency.p90},
-          {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
+  Json json = {{"mean", latency.mean}, {"p50", latency.p50},   {"p90", latency.p90},
+               {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
+  for (std::size_t at = 0; at < LatencyResult::kPowers.size(); ++at) {
+    json["norms"][std::to_string(LatencyResult::kPowers[at])] = latency.norms[at];
+  }
+  return json;
 }
 
 /// Numbers keyed by the types' names.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,9 +16,14 @@ namespace heddle {
 class RecordedTrace;
 
 /// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs;
-/// from its arrival in an open loop, and from its draw where transactions are scheduled.
+/// from its arrival in an open loop, and from its draw where transactions are scheduled. Those that
+/// the window's end cut off count with their age (LatencyDistribution).
 struct LatencyResult {
+  /// The powers of `norms`.
+  static constexpr std::array kPowers{2, 3, 4, 6, 8};
+
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+  std::array<double, kPowers.size()> norms{};  ///< LatencyDistribution::norm() by power
 };
 
 struct TypeResult {

@@ -8,9 +8,11 @@
 
 namespace heddle {
 
-/// The stages of a run, in order. The measured window begins with `measure`, its first interval;
-/// any others (IntervalCounts) follow, each by the next number.
-enum class Phase : std::uint64_t { warm_up, measure, over = ~std::uint64_t{0} };
+/// The stages of a run, in order. In `prepare` the workers rest while the monitor obtains the
+/// window's memory; it is left out on simulated cores, in open loops and without a warm-up. The
+/// measured window begins with `measure`, its first interval; any others (IntervalCounts) follow,
+/// each by the next number.
+enum class Phase : std::uint64_t { warm_up, prepare, measure, over = ~std::uint64_t{0} };
 
 /// The phase of an interval of the measured window, counted from 0.
 [[nodiscard]] constexpr Phase phase_of_interval(std::size_t interval) {

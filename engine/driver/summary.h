@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/histogram.h"
+#include "driver/latency_distribution.h"
 #include "driver/measurements.h"
 #include "driver/result.h"
 #include "driver/run.h"
@@ -66,10 +67,16 @@ template <class M>
   return all_us / window_us * 1e6 * begun / mean;
 }
 
+/// The latencies of a type's transactions, summed over the workers.
+struct Latencies {
+  Histogram ended;
+  Histogram cut_off;  ///< by the window's end, at that age
+};
+
 /// Throughput over the run's window. On simulated cores a worker that was inside a transaction when
 /// the window opened has a shorter window of its own: its pace there does not reflect the rest.
 template <class M>
-void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M>& worker) {
+void add(Result& result, std::vector<Latencies>& latencies, const Measurements<M>& worker) {
   for (std::size_t type = 0; type < result.types.size(); ++type) {
     const auto& counts = worker.by_type[type];
     result.types[type].commits += counts.commits;
@@ -80,7 +87,8 @@ void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M
     if (result.duration_s > 0) {
       result.types[type].throughput += static_cast<double>(counts.commits) / result.duration_s;
     }
-    latencies[type].merge(counts.latency);
+    latencies[type].ended.merge(counts.latency);
+    latencies[type].cut_off.merge(counts.cut_off);
   }
   for (std::size_t reason = 1; reason < kAbortReasonNames.size(); ++reason) {
     const std::uint64_t count = worker.aborts_by_reason[reason];
@@ -121,14 +129,18 @@ void add_intervals(Result& result, const Run<M>& run) {
 }
 
 template <class M>
-[[nodiscard]] LatencyResult in_microseconds(const Histogram& ticks) {
+[[nodiscard]] LatencyResult in_microseconds(const LatencyDistribution& ticks) {
   const auto us = [](double value) { return value / M::ticks_per_us(); };
-  return {.mean = us(ticks.mean()),
-          .p50 = us(ticks.quantile(0.5)),
-          .p90 = us(ticks.quantile(0.9)),
-          .p99 = us(ticks.quantile(0.99)),
-          .p999 = us(ticks.quantile(0.999)),
-          .max = us(static_cast<double>(ticks.max()))};
+  LatencyResult result{.mean = us(ticks.mean()),
+                       .p50 = us(ticks.quantile(0.5)),
+                       .p90 = us(ticks.quantile(0.9)),
+                       .p99 = us(ticks.quantile(0.99)),
+                       .p999 = us(ticks.quantile(0.999)),
+                       .max = us(ticks.max())};
+  for (std::size_t at = 0; at < LatencyResult::kPowers.size(); ++at) {
+    result.norms[at] = us(ticks.norm(LatencyResult::kPowers[at]));
+  }
+  return result;
 }
 
 /// How a run kept up with its arrivals.
@@ -175,7 +187,7 @@ template <class M>
   result.seed = options.seed;
   const std::vector<std::string>& names = run.database->type_names();
   result.types.resize(names.size());
-  std::vector<Histogram> latencies(names.size());
+  std::vector<summary::Latencies> latencies(names.size());
   result.aborts_by_state.assign(signature.state_count() + 1, 0);
   result.waiting_by_state_s.assign(signature.state_count() + 1, 0);
   for (std::size_t type = 0; type < names.size(); ++type) {
@@ -200,7 +212,8 @@ template <class M>
   }
   std::uint64_t aborts = 0;
   for (std::size_t type = 0; type < names.size(); ++type) {
-    result.types[type].latency_us = summary::in_microseconds<M>(latencies[type]);
+    result.types[type].latency_us =
+        summary::in_microseconds<M>({latencies[type].ended, latencies[type].cut_off});
     result.commits += result.types[type].commits;
     result.throughput += result.types[type].throughput;
     aborts += result.types[type].aborts;

@@ -89,6 +89,10 @@ class Worker {
       const auto current = static_cast<Phase>(state_.phase.load(std::memory_order_acquire));
       if (current != phase) [[unlikely]] {
         if (current == Phase::over) break;
+        if (current == Phase::prepare) {
+          now = rest();
+          continue;
+        }
         if (phase == Phase::warm_up) {
           start_measuring(now);
         } else {
@@ -97,7 +101,7 @@ class Worker {
         phase = current;
       }
       if (is_behind_window(now)) [[unlikely]] {
-        now = await_end();
+        now = rest();
         continue;
       }
       if (member_.turn_over(now)) [[unlikely]] {
@@ -162,8 +166,9 @@ class Worker {
     return end;
   }
 
-  /// Idles after the window until the monitor ends the run, which may be late on a busy machine.
-  Ticks await_end() {
+  /// Idles until the monitor opens the window or, which may be late on a busy machine, ends the
+  /// run.
+  Ticks rest() {
     storage_.leave(worker_);
     beat();
     member_.rest(M::ticks(kLongestRestUs), state_.stop.raw());
@@ -212,7 +217,8 @@ class Worker {
     measurements_.start = state_.measured_from.load(std::memory_order_relaxed);
     measurements_.end = state_.measured_until.load(std::memory_order_relaxed);
     if (last.input != nullptr) {
-      measurements_.count_unfinished(last.type, measurements_.end - measurements_.start);
+      const Ticks window = measurements_.end - measurements_.start;
+      measurements_.count_unfinished(last.type, window, window);
     }
     if (wait_times_ != nullptr) wait_times_->reset();
   }
@@ -343,7 +349,10 @@ class Worker {
   /// Transactions in flight that were not begun count; otherwise a policy that keeps a type waiting
   /// would seem faster.
   void count_waiting() {
-    scheduling_.for_each_waiting([this](int type) { measurements_.count_unfinished(type, 0); });
+    scheduling_.for_each_waiting([this](int type, Ticks arrived) {
+      measurements_.count_unfinished(type, measurements_.end - std::min(arrived, measurements_.end),
+                                     0);
+    });
   }
 
   /// Runs one transaction until it ends. Returns the time it ended.
@@ -355,7 +364,7 @@ class Worker {
     Ticks start = begin.start;
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       if (is_behind_window(start)) [[unlikely]] {
-        measurements_.count_unfinished(type, took(start));
+        measurements_.count_unfinished(type, start - arrived, took(start));
         return start;
       }
       storage_.boundary(worker_, start);
@@ -371,7 +380,7 @@ class Worker {
         return end;
       }
       if (over()) {
-        measurements_.count_unfinished(type, took(end));
+        measurements_.count_unfinished(type, end - arrived, took(end));
         return end;
       }
       measurements_.count_abort(type, attempt, end - start);

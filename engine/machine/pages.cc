@@ -157,7 +157,8 @@ void Pages::make_ready(std::size_t bytes) {
   constexpr std::size_t kSmallPage = 4096;  // where the system grants no huge ones
   const std::size_t wanted = std::min(bytes, kKeptBytes) / kHugePage;
   try {
-    for (std::size_t kept = KeptPages::get().count(); kept < wanted; ++kept) {
+    // No more than `wanted`, however many are taken meanwhile.
+    for (std::size_t made = KeptPages::get().count(); made < wanted; ++made) {
       std::byte* const page = map_pages(kHugePage, Size::huge);
       for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
       if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
