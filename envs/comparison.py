@@ -11,7 +11,9 @@ from typing import Any
 from envs.errors import Interrupted, MeasuringError
 from envs.host import Host, disturbance_warning, machine_warnings, this_host
 from envs.memory import gib
+from envs.metrics import METRICS
 from envs.mix import Shortfall, shortfalls, summed_counts
+from envs.objective import THROUGHPUT, Limit, Objective
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
@@ -30,12 +32,14 @@ class ComparisonPlan:
         repeats: minimum number of runs of each policy.
         warmup: unmeasured seconds before each run.
         repeats_max: maximum number of runs, if `compare` may stop early; 0 means `repeats`.
+        objective: what policies are compared by.
     """
 
     seconds: float
     repeats: int
     warmup: float
     repeats_max: int = 0
+    objective: Objective = THROUGHPUT
 
     @property
     def analyses(self) -> tuple[int, ...]:
@@ -56,7 +60,8 @@ class Row:
     Attributes:
         subject: the protocol or policy that ran.
         repeats: its runs, in order.
-        ratios: its throughput divided by the first policy's in the same repeat, by repeat.
+        ratios: its value of the objective divided by the first policy's in the same repeat, by
+            repeat.
     """
 
     subject: Subject
@@ -87,7 +92,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Median throughput ratio to the first policy, paired by repeat; None without a pair."""
+        """Median of `ratios`; None without a pair."""
         return statistics.median(self.ratios) if self.ratios else None
 
     @property
@@ -159,8 +164,31 @@ class Row:
             **{
                 name: statistics.median(getattr(latency, name) for latency in runs)
                 for name in Latency.__dataclass_fields__
-            }
+                if name != "norms"
+            },
+            norms={
+                power: statistics.median(latency.norms[power] for latency in runs)
+                for power in runs[0].norms
+                if all(power in latency.norms for latency in runs)
+            },
         )
+
+    def figure(self, metric: str) -> float | None:
+        """Return a metric of all transactions: the median over the repeats that have it."""
+        return _median(METRICS[metric].of_result(result) for result in self.repeats)
+
+    def limited_figure(self, limit: Limit) -> float | None:
+        """Return the figure that a limit bounds; None if it is unknown in some repeat."""
+        found = [limit.measured(result) for result in self.repeats]
+        return None if None in found else _median(found)
+
+    def limits_exceeded(self, objective: Objective) -> list[Limit]:
+        """Return the limits of an objective that the policy exceeds, on the median repeat."""
+        return [
+            limit
+            for limit in objective.limits
+            if statistics.median(limit.ratio(result) for result in self.repeats) > 1.0
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as JSON values, as `heddle evaluate` writes it."""
@@ -178,6 +206,7 @@ class Row:
             "commits_by_type": {name: self.commits_of(name) for name in self.types},
             "left_out": [asdict(shortfall) for shortfall in self.shortfalls],
             "abort_rate": self.abort_rate,
+            "all_types": {name: self.figure(name) for name in ("mean", "l2", "cv")},
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
             **open_loop,
             "machine": self.machine.as_dict(),
@@ -216,6 +245,7 @@ class Comparison:
         violations: violated consistency conditions, one line each.
         seconds: requested length of a run in seconds; None if unknown.
         host: the machine and build that the figures are from; None if unknown.
+        objective: what the policies were compared by.
     """
 
     rows: list[Row]
@@ -223,6 +253,7 @@ class Comparison:
     violations: list[str] = field(default_factory=list)
     seconds: float | None = None
     host: Host | None = None
+    objective: Objective = THROUGHPUT
 
     @property
     def warnings(self) -> list[str]:
@@ -282,7 +313,7 @@ class Comparison:
         return next((row for row in self.rows if row.subject.name == name), None)
 
     def scores(self, name: str) -> dict[str, float]:
-        """Return a policy's throughput relative to each other policy, by name.
+        """Return a policy's value of the objective relative to each other policy's, by name.
 
         A score is the geometric mean of `ratios`.
         """
@@ -290,15 +321,15 @@ class Comparison:
         return {other: mean_ratio(ratios) for other, ratios in found.items()}
 
     def ratios(self, name: str) -> dict[str, list[float]]:
-        """Return a policy's throughput divided by each other policy's, by name and repeat.
+        """Return a policy's value of the objective ÷ each other policy's, by name and repeat.
 
-        Repeats in which the other policy committed nothing are left out.
+        Repeats in which the other policy's value is 0 are left out.
         """
         own = self.row(name)
         if own is None:
             return {}
         others = [row for row in self.rows if row is not own]
-        found = {row.subject.name: paired_ratios(own, row) for row in others}
+        found = {row.subject.name: paired_ratios(own, row, self.objective) for row in others}
         return {other: ratios for other, ratios in found.items() if ratios}
 
     @classmethod
@@ -322,11 +353,12 @@ class Comparison:
             interrupted = bool(source["interrupted"])
             seconds = source.get("seconds")
             seconds = None if seconds is None else float(seconds)
+            objective = Objective.from_dict(source.get("objective", THROUGHPUT.as_dict()))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a comparison: {type(error).__name__}: {error}") from error
         for row in rows:
-            row.ratios = paired_ratios(row, rows[0])
-        return cls(rows, interrupted, violations, seconds, host)
+            row.ratios = paired_ratios(row, rows[0], objective)
+        return cls(rows, interrupted, violations, seconds, host, objective)
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
         """Return the JSON document that `heddle evaluate output=FILE` writes.
@@ -338,6 +370,7 @@ class Comparison:
             "schema_version": SCHEMA_VERSION,
             **more,
             "seconds": self.seconds,
+            **({} if self.objective == THROUGHPUT else {"objective": self.objective.as_dict()}),
             **({} if self.host is None else {"host": self.host.as_dict()}),
             "warnings": self.warnings,
             "interrupted": self.interrupted,
@@ -413,16 +446,16 @@ def _summarize(
     rows: Sequence[Row], plan: ComparisonPlan, interrupted: bool, violations: list[str]
 ) -> Comparison:
     for row in rows:
-        row.ratios = paired_ratios(row, rows[0])
+        row.ratios = paired_ratios(row, rows[0], plan.objective)
     measured = [row for row in rows if row.repeats]
-    return Comparison(measured, interrupted, violations, plan.seconds, this_host())
+    return Comparison(measured, interrupted, violations, plan.seconds, this_host(), plan.objective)
 
 
-def paired_ratios(row: Row, other: Row) -> list[float]:
-    """Return one policy's throughput divided by another's, for every repeat that both have."""
-    reference = {result.seed: result.fitness for result in other.repeats}
+def paired_ratios(row: Row, other: Row, objective: Objective = THROUGHPUT) -> list[float]:
+    """Return one policy's value of the objective ÷ another's, for every repeat that both have."""
+    reference = {result.seed: objective.value(result) for result in other.repeats}
     return [
-        result.fitness / reference[result.seed]
+        objective.value(result) / reference[result.seed]
         for result in row.repeats
         if reference.get(result.seed, 0.0) > 0.0
     ]
@@ -456,7 +489,7 @@ def _median(figures: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def _main_figures(latency: Latency | None) -> Mapping[str, float] | None:
+def _main_figures(latency: Latency | None) -> Mapping[str, float | dict[str, float]] | None:
     if latency is None:
         return None
     return {
@@ -466,4 +499,5 @@ def _main_figures(latency: Latency | None) -> Mapping[str, float] | None:
         "p99": latency.p99,
         "p999": latency.p999,
         "max": latency.max,
+        "norms": latency.norms,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from envs.memory import (
     reserve_bytes,
     total_memory,
 )
+from envs.objective import THROUGHPUT, Objective
 from envs.result import Machine, Result
 from envs.round import Outcome, run_in_turns
 from envs.run_options import run_options
@@ -66,7 +68,9 @@ class Evaluation:
     """The measured fitness of a candidate, relative to a reference.
 
     Attributes:
-        ratios: fitness divided by the reference's, by run.
+        ratios: the objective's value divided by the reference's, by run.
+        limit_ratios: the objective's limit ratios (`Objective.limit_ratios`), by run.
+        front_ratios: the values of the front's metrics divided by the reference's, by run.
         results: the candidate's runs.
         error: why a run failed, or None. Earlier runs are kept.
         slices: length of each run in slices. The slices of a run are no independent samples.
@@ -76,6 +80,28 @@ class Evaluation:
     results: list[Result] = field(default_factory=list)
     error: str | None = None
     slices: int = 1
+    limit_ratios: list[list[float]] = field(default_factory=list)
+    front_ratios: list[list[float]] = field(default_factory=list)
+
+    def add(self, result: Result, unit: Sequence[float], objective: Objective) -> None:
+        """Add a run.
+
+        Args:
+            result: the run.
+            unit: the reference's values (`_values`).
+            objective: the objective.
+        """
+        self.results.append(result)
+        pairs = zip(_values(objective, result), unit, strict=True)
+        ratio, *front = (value / of_reference for value, of_reference in pairs)
+        self.ratios.append(ratio)
+        self.limit_ratios.append(objective.limit_ratios(result))
+        self.front_ratios.append(front)
+
+
+def _values(objective: Objective, result: Result) -> list[float]:
+    """Return a run's value of the objective and those of its front's metrics."""
+    return [objective.value(result), *objective.front_values(result)]
 
 
 class Evaluator:
@@ -127,7 +153,7 @@ class Evaluator:
         self._seed = seed
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
-        self._units: dict[tuple[str, float, float], float] = {}
+        self._units: dict[tuple[str, float, float], list[float]] = {}
         self._seconds_max = float("inf")
 
     def run(
@@ -370,6 +396,7 @@ class Evaluator:
         warmup: float,
         seed: int,
         reference_every: int = 1,
+        objective: Objective = THROUGHPUT,
     ) -> list[Evaluation]:
         """Measure candidates in short slices relative to a reference.
 
@@ -390,26 +417,26 @@ class Evaluator:
             warmup: unmeasured seconds before each slice.
             seed: seed of the first round's inputs.
             reference_every: candidates between two reference slices, on real cores.
+            objective: what to measure.
 
         Returns:
             One evaluation per candidate, in order.
 
         Raises:
-            MeasuringError: the reference failed or committed nothing.
+            MeasuringError: the reference failed, or its value of the objective is 0.
             Interrupted: Ctrl-C.
         """
         evaluations = [Evaluation(slices=slices if self.repeatable else 1) for _ in candidates]
         if self.repeatable:
             length = reference_seconds(seconds, self.machine["kind"])
-            unit = self._unit(reference, length, warmup)
+            unit = self._unit(reference, length, warmup, objective)
             for candidate, evaluation in zip(candidates, evaluations, strict=True):
                 result = self._candidate(candidate, evaluation, seconds * slices, warmup, seed)
                 if result is not None:
-                    evaluation.results.append(result)
-                    evaluation.ratios.append(result.fitness / unit)
+                    evaluation.add(result, unit, objective)
             return evaluations
         for turn in range(slices):
-            before = self._reference(reference, seconds, warmup, seed + turn)
+            before = self._reference(reference, seconds, warmup, seed + turn, objective)
             for block in _blocks(range(len(candidates)), reference_every):
                 measured: list[tuple[Evaluation, Result]] = []
                 for index in block:
@@ -421,10 +448,10 @@ class Evaluator:
                             measured.append((evaluations[index], result))
                 if not measured:
                     continue
-                after = self._reference(reference, seconds, warmup, seed + turn)
+                after = self._reference(reference, seconds, warmup, seed + turn, objective)
                 for evaluation, result in measured:
-                    evaluation.results.append(result)
-                    evaluation.ratios.append(2 * result.fitness / (before + after))
+                    pairs = zip(before, after, strict=True)
+                    evaluation.add(result, [fmean(pair) for pair in pairs], objective)
                 before = after
         return evaluations
 
@@ -524,28 +551,35 @@ class Evaluator:
             memory["short"] = True
         return raw
 
-    def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
-        """Return the fitness of a reference slice on real cores."""
+    def _reference(
+        self, reference: Subject, seconds: float, warmup: float, seed: int, objective: Objective
+    ) -> list[float]:
+        """Return the values of a reference slice on real cores (`_values`)."""
         for _ in range(REFERENCE_ATTEMPTS):
-            fitness = self.run(reference, seconds, warmup=warmup, seed=seed).fitness
-            if fitness > 0:
-                return fitness
+            result = self.run(reference, seconds, warmup=warmup, seed=seed)
+            values = _values(objective, result)
+            if min(values) > 0:
+                return values
         raise MeasuringError(
             f"the reference {reference.name} committed nothing in {seconds} s, "
             f"{REFERENCE_ATTEMPTS} times; use longer slices, or a less busy machine"
         )
 
-    def _unit(self, reference: Subject, seconds: float, warmup: float) -> float:
-        """Return the fitness of the reference on virtual cores."""
-        key = (repr(reference), seconds, warmup)
+    def _unit(
+        self, reference: Subject, seconds: float, warmup: float, objective: Objective
+    ) -> list[float]:
+        """Return the values of the reference on virtual cores (`_values`)."""
+        measured = objective.metric, objective.type_names, objective.front
+        key = (repr((reference, measured)), seconds, warmup)
         if key not in self._units:
-            fitness = self.run(reference, seconds, warmup=warmup, seed=self._seed).fitness
-            if fitness == 0:
+            result = self.run(reference, seconds, warmup=warmup, seed=self._seed)
+            values = _values(objective, result)
+            if min(values) == 0:
                 raise MeasuringError(
                     f"under the reference {reference.name} a type commits nothing in "
                     f"{seconds:g} virtual seconds; use longer slices"
                 )
-            self._units[key] = fitness
+            self._units[key] = values
         return self._units[key]
 
     def _candidate(

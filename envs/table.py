@@ -9,6 +9,7 @@ from envs.baselines import is_tuned
 from envs.comparison import Comparison, Row
 from envs.result import Arrivals, Machine
 from envs.subject import Subject
+from envs.type_result import Latency
 from envs.windows import run_seconds, runs_words, window_remarks
 from traces.spelling import visible
 
@@ -21,6 +22,9 @@ FEW_ARRIVALS = 100
 WIDE_TYPES = 5
 """Number of transaction types above which only the slowest type's latency is shown."""
 
+SLOW = 5.0
+"""The ratio to the p99 of the best other policy above which a type is marked."""
+
 LEFT_OUT_MAX = 3
 """Maximum number of types left out of the mix that are named and have a column of commits."""
 
@@ -28,8 +32,10 @@ LEFT_OUT_MAX = 3
 def comparison_table(comparison: Comparison, title: str) -> Table:
     """Return a comparison as a table with one row per policy.
 
-    The columns are throughput, its spread, the ratio to the first policy, the abort rate, and the
-    latency of each type (p50 and p99 in µs). The best throughput is bold. An open loop adds commits
+    The columns are throughput, its spread, the ratio to the first policy by the objective, and the
+    abort rate. Then come the latency of all transactions (mean and L2 norm in µs, coefficient of
+    variation) and that of each type (p50 and p99 in µs). A p99 far above that of the best other policy has an
+    exclamation mark. The best throughput is bold. An open loop adds commits
     divided by arrivals, the lag at the end, and the share of busy time. A policy that did not keep
     the workload's mix has a star, and the commits of the types left out are further columns.
 
@@ -51,6 +57,8 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     open_loop = any(row.arrivals is not None for row in rows)
     for name in ("of offered", "lag ms", "busy") if open_loop else ():
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("latency µs\nmean / L2", justify="right")
+    table.add_column("CV", justify="right", no_wrap=True)
     for name in shown or ["slowest type"]:
         table.add_column(f"{visible(name)}\np50 / p99 µs", justify="right")
     for name in counted:
@@ -64,7 +72,8 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
             "–" if row.ratio is None else f"{row.ratio:.3f}",
             f"{row.abort_rate:.1%}",
             *(_keeping_up(row) if open_loop else ()),
-            *(_latencies(row, shown)),
+            *_spread_of_latency(row),
+            *_latencies(row, shown, _slow_types(row, comparison)),
             *(f"{row.commits_of(name):,}" if row.commits_of(name) else NONE for name in counted),
             style="bold" if row in best else None,
         )
@@ -103,12 +112,48 @@ def _keeping_up(row: Row) -> list[str]:
     return [shares[0], f"{arrivals.lag_us / 1000:,.2f}", shares[1]]
 
 
-def _latencies(row: Row, types: list[str]) -> list[str]:
-    figures = [row.latency_of(name) for name in types or row.types]
+def _spread_of_latency(row: Row) -> list[str]:
+    mean, norm, variation = (row.figure(name) for name in ("mean", "l2", "cv"))
+    if mean is None:
+        return [NONE, "–"]
+    known = "–" if norm is None else f"{norm:,.0f}"
+    return [f"{mean:,.0f} / {known}", "–" if variation is None else f"{variation:.2f}"]
+
+
+def _latencies(row: Row, types: list[str], slow: set[str]) -> list[str]:
+    figures = {name: row.latency_of(name) for name in types or row.types}
     if not types:
-        known = (latency for latency in figures if latency)
-        figures = [max(known, key=lambda latency: latency.p99, default=None)]
-    return [f"{latency.p50:,.0f} / {latency.p99:,.0f}" if latency else NONE for latency in figures]
+        known = [name for name, latency in figures.items() if latency is not None]
+        slowest = max(known, key=lambda name: _p99(figures[name]), default=None)
+        figures = {} if slowest is None else {slowest: figures[slowest]}
+    return [
+        f"{latency.p50:,.0f} / {latency.p99:,.0f}{' !' if name in slow else ''}"
+        if latency
+        else NONE
+        for name, latency in figures.items()
+    ] or [NONE]
+
+
+def _p99(latency: Latency | None) -> float:
+    return 0.0 if latency is None else latency.p99
+
+
+def _best_other(row: Row, comparison: Comparison) -> Row | None:
+    """Return the policy with the most throughput, this one aside."""
+    return next((other for other in comparison.ranked if other is not row), None)
+
+
+def _slow_types(row: Row, comparison: Comparison) -> set[str]:
+    """Return the types whose p99 is far above that of the best other policy."""
+    other = _best_other(row, comparison)
+    if other is None:
+        return set()
+    return {
+        name
+        for name in row.types
+        if other.latency_of(name) is not None
+        and _p99(row.latency_of(name)) > SLOW * _p99(other.latency_of(name))
+    }
 
 
 def _left_out(rows: list[Row]) -> list[str]:
@@ -135,6 +180,10 @@ def _caption(comparison: Comparison) -> str:
         parts.append("commits/s in the workload's own mix of types")
     if marked := [row for row in comparison.rows if row.shortfalls]:
         parts.append(f"* did not keep the workload's mix: {', '.join(map(left_out_words, marked))}")
+    if any(_slow_types(row, comparison) for row in comparison.rows):
+        parts.append(f"! p99 above {SLOW:g} × that of the fastest other policy")
+    if not comparison.objective.is_throughput:
+        parts.append(f"ratios by {comparison.objective.words}, above 1 is better")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
     return "\n".join(["; ".join(parts), *(f"warning: {text}" for text in comparison.warnings)])

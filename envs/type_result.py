@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+POWERS = (2, 3, 4, 6, 8)
+"""The powers of the L_p norms in a result."""
+
 
 @dataclass(frozen=True)
 class Latency:
     """Latency of one type in µs, from the first start to the commit, with aborts and backoff.
 
     In an open loop it begins at the arrival, and with an admission policy when the transaction is
-    drawn.
+    drawn. Transactions that the end of the window cut off count with their age: they are censored,
+    and the product-limit estimator (Kaplan and Meier, 1958) gives their weight to later ones.
 
     Attributes:
         mean: mean.
@@ -21,6 +25,7 @@ class Latency:
         p99: 99th percentile.
         p999: 99.9th percentile.
         max: maximum.
+        norms: the L_p norm for each p of `POWERS`; empty if an earlier version measured.
     """
 
     mean: float = 0.0
@@ -29,11 +34,30 @@ class Latency:
     p99: float = 0.0
     p999: float = 0.0
     max: float = 0.0
+    norms: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Latency:
         """Read the field `latency_us` of the engine's result. Missing figures are 0."""
-        return cls(**{name: float(source.get(name, 0.0)) for name in cls.__dataclass_fields__})
+        figures = (name for name in cls.__dataclass_fields__ if name != "norms")
+        return cls(
+            **{name: float(source.get(name, 0.0)) for name in figures},
+            norms={power: float(norm) for power, norm in source.get("norms", {}).items()},
+        )
+
+    def norm(self, power: int) -> float | None:
+        """Return the L_p norm of the latencies in µs, divided by that of as many ones.
+
+        It is the mean for p = 1; the larger p, the more the tail counts (predictability thesis,
+        section 3.3.1, equation 3.1).
+
+        Args:
+            power: p, 1 or one of `POWERS`.
+
+        Returns:
+            None if an earlier version measured.
+        """
+        return self.mean if power == 1 else self.norms.get(str(power))
 
 
 @dataclass(frozen=True)

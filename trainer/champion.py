@@ -13,9 +13,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
+from statistics import fmean
 
-from envs import MeasuringError, RunRound, Subject, finished, trimmed_mean
-from trainer.evaluation.objective import OBJECTIVES, Objective
+from envs import MeasuringError, Result, RunRound, Subject, finished, trimmed_mean
+from envs.objective import THROUGHPUT, Objective, excess, limited
+from trainer.evaluation.combination import COMBINATIONS, Combination
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,9 @@ class Verdict:
 
     Attributes:
         order: positions of the finalists, best first: by stage reached, then by score.
-        scores: the objective's value for each finalist, 0 if it failed. Throughput in a scenario is
-            relative to the mean of the last stage's finalists, or to the reference if the objective
-            needs one.
+        scores: the fitness of each finalist, 0 if it failed. The value of the objective in a
+            scenario is relative to the mean of the last stage's finalists, or to the reference if
+            the combination needs one.
         rounds: slices of each finalist, in each scenario.
     """
 
@@ -47,7 +49,8 @@ def choose_champion(
     run_rounds: Sequence[RunRound],
     finalists: Sequence[Subject],
     *,
-    objective: Objective = OBJECTIVES["mean"],
+    combination: Combination = COMBINATIONS["mean"],
+    objectives: Sequence[Objective] = (),
     references: Sequence[Subject] = (),
     rounds: int,
     seconds: float,
@@ -60,8 +63,9 @@ def choose_champion(
     Args:
         run_rounds: measure the remaining finalists, one per scenario.
         finalists: at least one.
-        objective: combines the scores in the scenarios.
-        references: one per scenario; needed if the objective needs a unit.
+        combination: combines the scores in the scenarios.
+        objectives: what to measure, one per scenario; none = throughput.
+        references: one per scenario; needed if the combination needs a unit.
         rounds: slices of each at every stage, in each scenario.
         seconds: length of a slice.
         warmup: unmeasured seconds before each.
@@ -76,9 +80,12 @@ def choose_champion(
         raise ValueError("there are no finalists")
     order = Random(seed)
     racing = list(range(len(finalists)))
-    boards = [_Board(len(finalists)) for _ in run_rounds]
+    boards = [
+        _Board(len(finalists), objective)
+        for objective in objectives or [THROUGHPUT] * len(run_rounds)
+    ]
     units = (
-        [[reference] for reference in references] if objective.needs_unit else [[]] * len(boards)
+        [[reference] for reference in references] if combination.needs_unit else [[]] * len(boards)
     )
     scores = [0.0] * len(finalists)
     ranked: list[int] = []
@@ -94,11 +101,11 @@ def choose_champion(
                 measured = run_round([*subjects, *unit], seconds, warmup=warmup, seed=seed + number)
                 for at, outcome in measured:
                     if at == len(shuffled):
-                        board.unit.append(finished(outcome).fitness)
+                        board.unit.append(board.objective.value(finished(outcome)))
                     elif isinstance(outcome, MeasuringError):
                         failed.add(shuffled[at])
                     else:
-                        board.samples[shuffled[at]].append(outcome.fitness)
+                        board.add(shuffled[at], outcome)
                     on_slice()
             for index in sorted(failed):
                 racing.remove(index)
@@ -109,7 +116,10 @@ def choose_champion(
             raise MeasuringError("none of the best candidates can run; see the engine's messages")
         by_scenario = [board.relative(racing) for board in boards]
         for index in racing:
-            scores[index] = objective.fitness([found[index] for found in by_scenario])
+            scores[index] = limited(
+                combination.fitness([found[index] for found in by_scenario]),
+                math.prod(board.excess(index) for board in boards),
+            )
         racing.sort(key=lambda index: -scores[index])
     return Verdict(racing + ranked, scores, [len(taken) for taken in boards[0].samples])
 
@@ -117,12 +127,23 @@ def choose_champion(
 class _Board:
     """Samples of the finalists in one scenario, by round, and of the reference if it is needed."""
 
-    def __init__(self, finalists: int) -> None:
+    def __init__(self, finalists: int, objective: Objective) -> None:
+        self.objective = objective
         self.samples: list[list[float]] = [[] for _ in range(finalists)]
+        self.limit_ratios: list[list[list[float]]] = [[] for _ in range(finalists)]
         self.unit: list[float] = []
 
+    def add(self, index: int, result: Result) -> None:
+        """Add a run of a finalist."""
+        self.samples[index].append(self.objective.value(result))
+        self.limit_ratios[index].append(self.objective.limit_ratios(result))
+
+    def excess(self, index: int) -> float:
+        """Return by which factor a finalist exceeds the limits, on the mean over its runs."""
+        return excess([fmean(ratios) for ratios in zip(*self.limit_ratios[index], strict=True)])
+
     def relative(self, racing: Sequence[int]) -> dict[int, float]:
-        """Return each finalist's throughput relative to the round's mean over the given ones.
+        """Return each finalist's value of the objective ÷ the round's mean over the given ones.
 
         All of them took part in every measured round. If the reference took part, the results are
         divided by its relative throughput: one factor for all, so that its noise does not change

@@ -14,6 +14,7 @@ from typing import Any
 
 from envs.tuned_backoff import TunedBackoff
 from policies.errors import refuse_special, regular_text, write_failure_reason
+from trainer.renamed import present_key
 
 SCHEMA_VERSION = 5
 OLD_SCHEMA_VERSION = 4
@@ -54,6 +55,7 @@ class GenerationRecord:
         samples: slices of the incumbent in each scenario; None if it was not recorded.
         best_so_far: the highest estimate, less one standard error, of an incumbent until now, which
             never falls; None if it was not recorded.
+        excess: by which factor the incumbent exceeds the limits of the objective; 1 within them.
     """
 
     generation: int
@@ -68,6 +70,7 @@ class GenerationRecord:
     incumbent: float | None = None
     samples: int | None = None
     best_so_far: float | None = None
+    excess: float = 1.0
 
     @property
     def estimate(self) -> float:
@@ -77,9 +80,15 @@ class GenerationRecord:
     @property
     def incumbent_words(self) -> str:
         """Return the incumbent's estimate with its number of samples, for people."""
+        shown = f"{self.estimate:.3f}" if self.excess <= 1.0 else self.excess_words
         if self.samples is None:
-            return f"{self.estimate:.3f}"
-        return f"{self.estimate:.3f} ({self.samples} sample{'' if self.samples == 1 else 's'})"
+            return shown
+        return f"{shown} ({self.samples} sample{'' if self.samples == 1 else 's'})"
+
+    @property
+    def excess_words(self) -> str:
+        """Return by how much the incumbent exceeds the limits, for people."""
+        return f"beyond the limits by {self.excess - 1:.1%}"
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> GenerationRecord:
@@ -146,6 +155,10 @@ class Checkpoint:
         refused: keys of the tables that failed it, with the reason.
         exponential: whether exponential backoff is faster than `tuned_us`, by scenario; missing in
             earlier runs.
+        objectives: the objective with absolute limits, by scenario (`envs.Objective.as_dict`); None
+            until the baselines of relative limits are measured.
+        least_stretch: the least `stretch` with which rungs have enough transactions for the
+            objective's percentiles.
     """
 
     tuned_us: list[float] = field(default_factory=list)
@@ -162,6 +175,8 @@ class Checkpoint:
     checked: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     exponential: list[bool] = field(default_factory=list)
+    objectives: list[dict[str, Any]] | None = None
+    least_stretch: int = 1
 
     @property
     def tuned(self) -> list[TunedBackoff]:
@@ -199,6 +214,9 @@ class Checkpoint:
                     raise ValueError("its digest does not match")
                 if version == OLD_SCHEMA_VERSION:
                     state = _with_present_names(state)
+                if state.get("measured_on"):
+                    settings = state["measured_on"].items()
+                    state["measured_on"] = {present_key(name): value for name, value in settings}
                 history = [GenerationRecord.from_json(entry) for entry in state.pop("history")]
                 incumbents = [Incumbent(**entry) for entry in state.pop("incumbents", [])]
                 return cls(**state, history=history, incumbents=incumbents)

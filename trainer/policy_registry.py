@@ -132,9 +132,11 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
         tags["heddle.machine"] = " | ".join(
             machine_words(Machine.from_dict(place.machine)) for place in places
         )
-    for key in ("search", "objective", "run", "version"):
+    for key in ("search", "combine", "run", "version"):
         if key in known:
             tags[f"heddle.{key}"] = str(known[key])
+    if "objective" in known:
+        tags["heddle.objective"] = json.dumps(known["objective"], ensure_ascii=False)
     for field, key in (("scores", "score"), ("scores_on_threads", "score_on_threads")):
         scores = known.get(field)
         for name, score in scores.items() if isinstance(scores, Mapping) else ():

@@ -10,6 +10,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
     {
         "robust.members": "robust.scenarios",
         "evaluation.looks": "evaluation.rungs",
+        "robust.objective": "robust.combine",
     }
 )
 """The present name of a setting by its name in earlier versions."""

@@ -31,6 +31,7 @@ from envs import (
     untuned,
 )
 from envs.host import this_host
+from envs.objective import THROUGHPUT, Objective
 from policies import (
     SCHEDULE,
     SEEDS,
@@ -48,18 +49,22 @@ from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Checkpoint, GenerationRecord, Incumbent, WritingError, best_curve
 from trainer.classifier.document import read_classifier
-from trainer.config import RunConfig, TrainConfig
+from trainer.config import ObjectiveConfig, RunConfig, TrainConfig
 from trainer.duration import parse_duration
 from trainer.evaluation import Backend, Race, Samples
 from trainer.evaluation.backend import check_backend, rounds_of
+from trainer.evaluation.combination import COMBINATIONS, check_combination
 from trainer.evaluation.measure import (
     Counter,
+    compare_shown,
     compare_until,
     find_rung_stretch,
     tune_silo,
 )
-from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.evaluation.race import check_race
+from trainer.front import NAME, Front
+from trainer.measured_objective import measure_objective, searched
+from trainer.objective import check_objective
 from trainer.phases import Phase
 from trainer.policy_library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
@@ -72,7 +77,7 @@ from trainer.scenario import Scenario, single_scenario
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
-from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
+from trainer.verdict import Verdict, beyond_limits, judge, left_out_by, ratios_judged, same_as_known
 
 LEARNED = "learned"
 """The name of the learned policy in tables."""
@@ -82,6 +87,9 @@ BRIEFLY_S = 0.0001
 
 REMEMBERED = 64
 """Best candidates whose samples a checkpoint keeps, in addition to those of the search."""
+
+FRONT_MAX = 16
+"""The most policies of a front."""
 
 UNSCHEDULED = ", unscheduled"
 """The suffix of the name of `search.base` without its schedule."""
@@ -123,12 +131,14 @@ class Outcome:
             the objective. Empty if Ctrl-C left a scenario out.
         verdict: on the comparisons in all scenarios, on the machine of the training; None if there
             are no baselines, or Ctrl-C left a scenario out.
+        front: the front, if one was requested and the run was not interrupted.
     """
 
     champion: Candidate
     closings: list[Closing]
     scores: dict[str, float]
     verdict: Verdict | None = None
+    front: Front | None = None
 
     @property
     def comparisons(self) -> list[tuple[Scenario, Comparison, Verdict | None]]:
@@ -192,7 +202,12 @@ def check_settings(
             parse_duration(config.budget)
         except ValueError as error:
             raise ValueError(f"budget={error}") from None
-    check_objective(config.robust.objective)
+    check_combination(config.robust.combine)
+    check_objective(config.objective, signature, config.baselines)
+    if config.objective.front and len(scenarios) > 1:
+        raise ValueError(
+            "objective.front: is of one workload on one machine; leave out robust.scenarios"
+        )
     check_backend(config.evaluation)
     check_race(config.evaluation)
     if config.evaluation.settled is not None and config.machine.kind == THREADS["kind"]:
@@ -226,7 +241,8 @@ def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) 
         for name, value in scenario.settings.items()
     }
     if len(scenarios) > 1:
-        settings["robust.objective"] = config.robust.objective
+        settings["robust.combine"] = config.robust.combine
+    settings |= _objective_named(config.objective)
     if config.search.base is not None:
         settings["search.base"] = _content_named(config.search.base)
     if config.search.classifiers:
@@ -279,7 +295,8 @@ class Training:
         self._config = config
         self._scenarios = list(scenarios) or single_scenario(config)
         self._pacing = pacing or Pacing(config, self._scenarios)
-        self._objective = OBJECTIVES[config.robust.objective]
+        self._combination = COMBINATIONS[config.robust.combine]
+        self._objectives = [THROUGHPUT] * len(self._scenarios)
         self._signature = signature
         self._space = space_of(config.search, signature)
         self._encoding = self._space.encoding
@@ -296,7 +313,7 @@ class Training:
         self._record = record
         self._state = Checkpoint.load(folder.path)
         self._state.measured_on = measuring_settings(config, self._scenarios)
-        self._samples = Samples(len(self._scenarios), self._objective)
+        self._samples = Samples(len(self._scenarios), self._combination)
         self._samples.load_state_dict(self._state.samples)
         self._race = Race(backend, self._encoding, config.evaluation)
         self._check = TableCheck(self._scenarios, folder.refused, backend, display.say)
@@ -315,14 +332,17 @@ class Training:
         self._begin(Phase.COMPARISON)
         closings = self._compare_in_each(champion, tuned)
         self._keep_scores(champion, closings, "score", lambda closing: closing.comparison)
+        front = None
         if not any(closing.comparison.interrupted for closing in closings):
+            front = self._front(champion, tuned)
             closings = self._validated(champion, closings)
         if any(closing.validation is not None for closing in closings):
             self._keep_scores(
                 champion, closings, "score_on_threads", lambda closing: closing.validation
             )
         found = [closing.comparison for closing in closings]
-        outcome = Outcome(champion, closings, self._scores(found), self._verdict(champion, found))
+        verdict = self._verdict(champion, found)
+        outcome = Outcome(champion, closings, self._scores(found), verdict, front)
         self._keep_verdicts(outcome)
         return outcome
 
@@ -353,6 +373,7 @@ class Training:
             state.exponential.append(found.exponential)
             state.save(self._folder.path)
         references = [tuned.silo() for tuned in state.tuned]
+        self._objectives = self._found_objectives()
         if self._encoding.scheduled:
             self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
@@ -387,28 +408,61 @@ class Training:
                         "out of search.actions"
                     )
 
+    def _found_objectives(self) -> list[Objective]:
+        """Return the objective of each scenario, which is measured once a run."""
+        state = self._state
+        if state.objectives is None:
+            found = [
+                measure_objective(
+                    self._config, self._signature, scenario, run_round, tuned, self._display
+                )
+                for scenario, run_round, tuned in zip(
+                    self._scenarios, self._rounds, state.tuned, strict=True
+                )
+            ]
+            state.objectives = [each.objective.as_dict() for each in found]
+            state.least_stretch = max(each.slices for each in found)
+            state.save(self._folder.path)
+        return [Objective.from_dict(source) for source in state.objectives]
+
+    @property
+    def objectives(self) -> list[Objective]:
+        """Return the objective of each scenario, once `learn` has measured it."""
+        return list(self._objectives)
+
+    @property
+    def _searched(self) -> list[Objective]:
+        """Return the objectives of the search and of the choice, by scenario."""
+        return [searched(self._config, objective) for objective in self._objectives]
+
     def _stretch(self, start: Sequence[Candidate]) -> int:
-        """Return the factor on the settings' length of rungs, which is measured once a run."""
+        """Return the factor on the settings' length of rungs, which is found once a run."""
         config, state = self._config, self._state
-        within = config.evaluation.settled
-        if state.stretch is None and (state.history or within is None):
+        if state.stretch is None and state.history:
             state.stretch = 1  # all samples of a run have the same length
         if state.stretch is None:
-            subjects = [self._race.subject(candidate) for candidate in start]
-            state.stretch = max(
-                find_rung_stretch(
-                    run_round,
-                    subjects,
-                    config.evaluation,
-                    config.run.seconds,
-                    config.seed,
-                    self._display,
-                    scenario.prefix,
-                )
-                for scenario, run_round in zip(self._scenarios, self._rounds, strict=True)
-            )
+            state.stretch = state.least_stretch
+            if config.evaluation.settled is not None:
+                state.stretch = max(state.stretch, self._settled_stretch(start))
             state.save(self._folder.path)
         return state.stretch
+
+    def _settled_stretch(self, start: Sequence[Candidate]) -> int:
+        """Return the factor with which rungs rank the starts as long runs do."""
+        config = self._config
+        subjects = [self._race.subject(candidate) for candidate in start]
+        return max(
+            find_rung_stretch(
+                run_round,
+                subjects,
+                config.evaluation,
+                config.run.seconds,
+                config.seed,
+                self._display,
+                scenario.prefix,
+            )
+            for scenario, run_round in zip(self._scenarios, self._rounds, strict=True)
+        )
 
     @property
     def history(self) -> list[GenerationRecord]:
@@ -477,14 +531,14 @@ class Training:
 
         slices = sum(self._config.evaluation.rungs) * self._race.stretch
         seed = self._config.seed * SEED_STRIDE + number * slices
-        self._race.run(candidates, references, self._samples, seed, on_rung)
+        self._race.run(candidates, references, self._samples, seed, on_rung, self._searched)
         best = self._best_allowed(candidates)
         incumbent = self._incumbent()
         measured = self._samples.measured(candidates)
         search.tell(candidates, measured)
         state.evaluations += len(candidates) * len(self._scenarios)
-        best_known = self._samples.best(REMEMBERED)
-        self._samples.prune({*best_known, *candidates, *search.parents})
+        remembered = {*self._samples.best(REMEMBERED), *self._samples.front(FRONT_MAX)}
+        self._samples.prune({*remembered, *candidates, *search.parents})
         state.samples = self._samples.state_dict()
         state.search = search.state_dict()
         state.seconds = seconds()
@@ -504,6 +558,7 @@ class Training:
             incumbent=known.fitness if known else None,
             samples=known.slices if known else None,
             best_so_far=max([*before, known.cautious]) if known else None,
+            excess=known.excess if known else 1.0,
         )
         state.history.append(entry)
         state.save(self._folder.path)
@@ -567,8 +622,10 @@ class Training:
         rate = state.evaluations / state.seconds if state.seconds else 0.0
         words = "–"
         if state.history:
-            best = best_curve(state.history)[-1]
-            words = f"{state.history[-1].incumbent_words}, best {best:.3f} × {TUNED}"
+            last, best = state.history[-1], best_curve(state.history)[-1]
+            words = last.incumbent_words
+            if last.excess <= 1.0:
+                words += f", best {best:.3f} × {TUNED}"
         return f"incumbent {words}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
@@ -587,19 +644,22 @@ class Training:
             if candidate.vector in known and candidate not in finalists
         ]
         finalists += starts[:1]
+        front = self._samples.front(FRONT_MAX)
+        finalists += [candidate for candidate in front if candidate not in finalists]
         if not finalists:
             self._display.say("the search found no usable table; the best seed is used")
         finalists += [seed for seed in self._seeds(start) if seed not in finalists]
         if not finalists:
             raise MeasuringError("no measured table and no seed can run; see the engine's messages")
-        besides = 1 if self._objective.needs_unit else 0
+        besides = 1 if self._combination.needs_unit else 0
         sizes = [size + besides for size in stages(len(finalists))]
         slices = plan.rounds * sum(sizes) * len(self._scenarios)
         counter = Counter(self._display, "choose among the best", slices)
         verdict = choose_champion(
             self._rounds,
             [self._race.subject(candidate) for candidate in finalists],
-            objective=self._objective,
+            combination=self._combination,
+            objectives=self._searched,
             references=references,
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
@@ -640,9 +700,12 @@ class Training:
         tuned: TunedBackoff,
         much: RunConfig,
         scenario: Scenario,
+        objective: Objective,
     ) -> tuple[Comparison, Verdict | None]:
         sure, same_as = self._config.verdict, self._same_as(champion)
-        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
+        plan = ComparisonPlan(
+            much.seconds, much.repeats, much.warmup, sure.repeats_max or 0, objective
+        )
 
         def verdict(found: Comparison) -> Verdict | None:
             (ratios,) = ratios_judged(LEARNED, [found])
@@ -671,12 +734,15 @@ class Training:
         same_as: str | None,
         comparisons: Sequence[Comparison],
     ) -> Verdict | None:
+        by = self._objectives[0]
         return judge(
             ratios,
             self._config.verdict.confidence,
             analyses=len(plan.analyses),
             same_as=same_as,
             left_out=left_out_by(LEARNED, comparisons),
+            beyond=beyond_limits(LEARNED, comparisons),
+            objective=None if by.is_throughput else by.words,
         )
 
     @property
@@ -694,7 +760,7 @@ class Training:
         found = ratios_judged(LEARNED, comparisons)
         together = {
             name: [
-                self._objective.fitness(taken)
+                self._combination.fitness(taken)
                 for taken in zip(*(ratios[name] for ratios in found), strict=False)
             ]
             for name in found[0]
@@ -718,14 +784,55 @@ class Training:
     def _compare_in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
         """Return the closing comparisons, up to the one that Ctrl-C ends."""
         closings: list[Closing] = []
-        for scenario, run_round, backoff in zip(self._scenarios, self._rounds, tuned, strict=True):
+        for scenario, run_round, backoff, objective in zip(
+            self._scenarios, self._rounds, tuned, self._objectives, strict=True
+        ):
             place = scenario.config
             vary = varied(run_round, place.workload, place.machine, place.seed, self._compared_from)
-            comparison, verdict = self._compare(vary, champion, backoff, self._config.run, scenario)
+            comparison, verdict = self._compare(
+                vary, champion, backoff, self._config.run, scenario, objective
+            )
             closings.append(Closing(scenario, comparison, verdict=verdict))
             if comparison.interrupted:
                 break
         return closings
+
+    def _front(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> Front | None:
+        """Return the front, measured on the inputs of the comparison; None without one.
+
+        Only policies that pass the check take part.
+        """
+        (objective, *_), (backoff, *_) = self._objectives, tuned
+        found = [
+            candidate for candidate in self._samples.front(FRONT_MAX) if self._passes(candidate)
+        ]
+        if not objective.front or not found:
+            return None
+        found = [champion, *(candidate for candidate in found if candidate != champion)]
+        names = [NAME.format(number) for number in range(1, len(found) + 1)]
+        documents = {
+            name: self._encoding.decode(
+                candidate.vector, name, {"origin": candidate.origin, "run": self._folder.name}
+            )
+            for name, candidate in zip(names, found, strict=True)
+        }
+        baselines = [
+            subject_of(name, self._signature, lambda: backoff) for name in self._config.baselines
+        ]
+        learned = [of_policy(name, to_json(document)) for name, document in documents.items()]
+        run, (scenario, *_) = self._config.run, self._scenarios
+        place = scenario.config
+        comparison = compare_shown(
+            varied(self._rounds[0], place.workload, place.machine, place.seed, self._compared_from),
+            [*learned, *baselines],
+            ComparisonPlan(run.seconds, run.repeats, run.warmup, objective=objective),
+            self._compared_from,
+            self._display,
+            "measure the front",
+        )
+        if comparison.interrupted:
+            return None
+        return Front(comparison, documents, names[0], objective)
 
     def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
         """Return the comparisons with validations, if the search was on virtual cores.
@@ -758,7 +865,9 @@ class Training:
             tuned = tune_silo(
                 evaluator.run_round, much.tuning, config.seed, self._display, scenario.prefix
             )
-            return self._compare(evaluator.run_round, champion, tuned, much, scenario)
+            # Limits hold on the machine of the training: other cores have other latencies.
+            objective = replace(self._objectives[scenario.number - 1], limits=())
+            return self._compare(evaluator.run_round, champion, tuned, much, scenario, objective)
         except KeyboardInterrupt:
             return Comparison([], interrupted=True), None
         except MeasuringError as error:
@@ -773,7 +882,7 @@ class Training:
         if len(found) < len(self._scenarios):
             return {}
         return {
-            name: self._objective.fitness([scores[name] for scores in found])
+            name: self._combination.fitness([scores[name] for scores in found])
             for name in found[0]
             if all(name in scores for scores in found)
         }
@@ -803,6 +912,7 @@ class Training:
             "search": config.search.name,
             "origin": candidate.origin,
             "seed": config.seed,
+            **self._trained_for(),
             **self._training_places(candidate, closings),
             "generations": len(state.history),
             "evaluations": state.evaluations,
@@ -821,6 +931,13 @@ class Training:
         except PolicyFileError as error:
             raise WritingError(str(error)) from error
 
+    def _trained_for(self) -> dict[str, Any]:
+        """Return the objectives of the scenarios for the policy's file, unless it is throughput."""
+        if all(objective == THROUGHPUT for objective in self._objectives):
+            return {}
+        found = [objective.as_dict() for objective in self._objectives]
+        return {"objective": found[0] if len(found) == 1 else found}
+
     def _training_places(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
         """Return the workload and machine of the training for the policy's file, or a list."""
         places: list[dict[str, Any]] = [
@@ -832,7 +949,17 @@ class Training:
         for place, one in zip(places, closings, strict=False):
             on_real = one.validation.scores(LEARNED) if one.validation is not None else {}
             place |= _scores_written(one.comparison.scores(LEARNED), on_real)
-        return {"objective": self._config.robust.objective, SCENARIOS_KEY: places}
+        return {"combine": self._config.robust.combine, SCENARIOS_KEY: places}
+
+
+def _objective_named(config: ObjectiveConfig) -> dict[str, str]:
+    """Return the settings of the objective that differ from the defaults."""
+    default = asdict(ObjectiveConfig())
+    return {
+        f"objective.{name}": str(value)
+        for name, value in asdict(config).items()
+        if value != default[name]
+    }
 
 
 def _content_named(policy: str) -> str:

@@ -96,6 +96,16 @@ class RunFolder(ScenarioFolder):
         return self.path / "fitness.png"
 
     @property
+    def front(self) -> Path:
+        """Return the folder of the policies that no other dominates, if a front was requested."""
+        return self.path / "front"
+
+    @property
+    def front_plot(self) -> Path:
+        """Return the file of the front's picture."""
+        return self.path / "front.png"
+
+    @property
     def refused(self) -> Path:
         """Return the folder of tables that failed the check, each in a folder."""
         return self.path / "refused"
@@ -119,6 +129,8 @@ class RunFolder(ScenarioFolder):
         return [
             self.policy,
             self.plot,
+            self.front / "front.json",
+            self.front_plot,
             self.report,
             *([self.config] if scenarios > 1 else []),
             *closing,

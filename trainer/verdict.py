@@ -13,6 +13,8 @@ from enum import StrEnum
 from typing import Any
 
 from envs import Comparison
+from envs.metrics import METRICS
+from envs.objective import Limit
 from envs.ratio_interval import RatioInterval, ratio_interval
 from envs.table import left_out_words
 from policies import SEEDS, PolicyDocument
@@ -35,6 +37,7 @@ class Kind(StrEnum):
     UNCHANGED = "unchanged"
     UNDECIDED = "undecided"
     LEAVES_OUT = "leaves transactions out"
+    BEYOND_LIMITS = "beyond its limits"
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,16 @@ class Verdict:
     Attributes:
         kind: the result.
         baseline: the best baseline, or another that the policy does not beat significantly.
-        ratio: the learned policy's throughput ÷ the baseline's: the geometric mean of the repeats.
+        ratio: the learned policy's value of the objective ÷ the baseline's: the geometric mean of
+            the repeats.
         low: lower end of the interval of the ratio; None if there is no interval.
         high: upper end of the interval; None if there is none.
         repeats: number of repeats.
         confidence: of the interval, 0 to 1, over all repetitions of the test.
         same_as: the known algorithm that the policy is equivalent to, in words, or None.
         left_out: the types of the workload's mix that it leaves out, in words, or None.
+        beyond: the limits that it exceeds, in words, or None.
+        objective: the objective in words; None for throughput.
     """
 
     kind: Kind
@@ -62,12 +68,15 @@ class Verdict:
     confidence: float
     same_as: str | None = None
     left_out: str | None = None
+    beyond: str | None = None
+    objective: str | None = None
 
     @property
     def line(self) -> str:
         """Return the verdict in a line: what to use, and why."""
         baseline = visible(self.baseline)
-        times = f"{self.ratio:.3f} × {baseline}{self._interval}"
+        by = f" by {self.objective}" if self.objective else ""
+        times = f"{self.ratio:.3f} × {baseline}{by}{self._interval}"
         match self.kind:
             case Kind.BETTER:
                 return f"use it: {times}"
@@ -82,6 +91,8 @@ class Verdict:
                 )
             case Kind.LEAVES_OUT:
                 return f"leaves transactions out: use {baseline}; {self.left_out}, {times}"
+            case Kind.BEYOND_LIMITS:
+                return f"beyond its limits: use {baseline}; {self.beyond}, {times}"
             case Kind.UNDECIDED:
                 return f"not decided: {times}; {self._undecided_reason}"
 
@@ -136,7 +147,8 @@ class Verdict:
             ValueError: the values have another form.
         """
         try:
-            values = {"left_out": None, **source}
+            absent = {"left_out": None, "beyond": None, "objective": None}
+            values = {**absent, **source}
             values = {name: values[name] for name in cls.__dataclass_fields__}
             return replace(cls(**values), kind=Kind(values["kind"]))
         except (KeyError, TypeError) as error:
@@ -150,16 +162,20 @@ def judge(
     analyses: int = 1,
     same_as: str | None = None,
     left_out: str | None = None,
+    beyond: str | None = None,
+    objective: str | None = None,
 ) -> Verdict | None:
     """Return the verdict of a comparison; None if there is no baseline.
 
     Args:
-        ratios: the learned policy's throughput ÷ each baseline's, by repeat.
+        ratios: the learned policy's value of the objective ÷ each baseline's, by repeat.
         confidence: of the interval, 0 to 1.
         analyses: the most repetitions of the test.
         same_as: the known algorithm that the policy is equivalent to (`same_as_known`).
         left_out: the types of the workload's mix that it leaves out (`left_out_by`), with which a
             policy is never better.
+        beyond: the limits that it exceeds (`beyond_limits`), with which it is never better.
+        objective: the objective in words; None for throughput.
     """
     each = 1 - (1 - confidence) / analyses
     found = {name: ratio_interval(taken, each) for name, taken in ratios.items() if taken}
@@ -173,6 +189,8 @@ def judge(
     kind = Kind.UNCHANGED if same_as is not None else _kind(chosen)
     if kind is Kind.BETTER and left_out is not None:
         kind = Kind.LEAVES_OUT
+    if kind is Kind.BETTER and beyond is not None:
+        kind = Kind.BEYOND_LIMITS
     return Verdict(
         kind,
         best,
@@ -183,6 +201,8 @@ def judge(
         confidence,
         same_as,
         left_out,
+        beyond,
+        objective,
     )
 
 
@@ -205,6 +225,28 @@ def left_out_by(name: str, comparisons: Sequence[Comparison]) -> str | None:
     found = (comparison.row(name) for comparison in comparisons)
     rows = [row for row in found if row is not None and row.shortfalls]
     return left_out_words(rows[0]) if rows else None
+
+
+def beyond_limits(name: str, comparisons: Sequence[Comparison]) -> str | None:
+    """Return the limits that a policy exceeds in some comparison, in words; None if none.
+
+    A limit is exceeded if the median repeat is beyond it.
+    """
+    found = [(comparison.row(name), comparison.objective) for comparison in comparisons]
+    words = [
+        _exceeded(limit, row.limited_figure(limit))
+        for row, objective in found
+        if row is not None
+        for limit in row.limits_exceeded(objective)
+    ]
+    return "; ".join(words) or None
+
+
+def _exceeded(limit: Limit, figure: float | None) -> str:
+    metric = METRICS[limit.metric]
+    sign = "<" if metric.higher_is_better else ">"
+    found = "unknown, as a type commits nothing" if figure is None else metric.text(figure)
+    return f"{visible(limit.name)} {found} {sign} {metric.text(limit.value)}"
 
 
 def _kind(one: RatioInterval) -> Kind:

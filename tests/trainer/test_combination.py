@@ -13,23 +13,23 @@ from trainer.champion import choose_champion
 from trainer.config import EvaluationConfig
 from trainer.evaluation import MachineSpec, Samples, build_backend
 from trainer.evaluation.backend import rounds_of
-from trainer.evaluation.objective import OBJECTIVES, check_objective
+from trainer.evaluation.combination import COMBINATIONS, check_combination
 from trainer.search import Candidate
 
-MEAN, WORST = OBJECTIVES["mean"], OBJECTIVES["worst"]
+MEAN, WORST = COMBINATIONS["mean"], COMBINATIONS["worst"]
 A, B = (Candidate((number,), f"seed {number}") for number in range(2))
 SCORES = st.lists(st.floats(0.01, 100.0), min_size=2, max_size=5)
 
 
 @given(st.floats(0.0, 100.0), st.floats(0.0, 1.0))
 def test_the_fitness_of_one_scenario_is_its_score(score: float, error: float) -> None:
-    for objective in OBJECTIVES.values():
-        assert objective.fitness([score]) == score
-        assert objective.error([score], [error]) == error
+    for combination in COMBINATIONS.values():
+        assert combination.fitness([score]) == score
+        assert combination.error([score], [error]) == error
 
 
 @given(SCORES)
-def test_objectives_are_the_geometric_mean_and_the_minimum(scores: list[float]) -> None:
+def test_combinations_are_the_geometric_mean_and_the_minimum(scores: list[float]) -> None:
     logs = sum(map(math.log, scores)) / len(scores)
     assert MEAN.fitness(scores) == pytest.approx(math.exp(logs))
     assert WORST.fitness(scores) == min(scores)
@@ -62,19 +62,19 @@ def test_slopes_are_the_derivatives(scores: list[float], at: int) -> None:
 
 
 def test_a_scenario_without_commits_makes_the_fitness_0() -> None:
-    for objective in OBJECTIVES.values():
-        assert objective.fitness([3.0, 0.0]) == 0.0
-        assert math.isfinite(objective.error([3.0, 0.0], [0.1, 0.1]))
+    for combination in COMBINATIONS.values():
+        assert combination.fitness([3.0, 0.0]) == 0.0
+        assert math.isfinite(combination.error([3.0, 0.0], [0.1, 0.1]))
 
 
-def test_an_unknown_objective_is_refused() -> None:
+def test_an_unknown_combination_is_refused() -> None:
     with pytest.raises(ValueError, match="there are mean, worst"):
-        check_objective("best")
+        check_combination("best")
 
 
 def test_samples_combine_scenarios() -> None:
-    for objective, fitness in ((MEAN, math.sqrt(2.0)), (WORST, 1.0)):
-        samples = Samples(2, objective)
+    for combination, fitness in ((MEAN, math.sqrt(2.0)), (WORST, 1.0)):
+        samples = Samples(2, combination)
         samples.add(A, [Evaluation([2.0] * 3), Evaluation([1.0] * 3)])
         (measured,) = samples.measured([A])
         assert measured.fitness == pytest.approx(fitness)
@@ -84,11 +84,11 @@ def test_samples_combine_scenarios() -> None:
 
 def test_the_error_comes_from_the_scenarios_that_determine_the_fitness() -> None:
     loud, quiet = [1.9, 2.0, 2.1], [1.0, 1.0, 1.0]
-    for objective, error in (
+    for combination, error in (
         (WORST, 0.0),
         (MEAN, 0.1 / math.sqrt(3) * math.sqrt(2) / (2 * 2.0)),
     ):
-        samples = Samples(2, objective)
+        samples = Samples(2, combination)
         samples.add(A, [Evaluation(loud), Evaluation(quiet)])
         assert samples.measured([A])[0].error == pytest.approx(error)
 
@@ -113,7 +113,7 @@ def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
     ]
     backend = build_backend(EvaluationConfig(backend="in_process"), *specs)
     finalists = [static_silo(1.0), static_silo(8.0), static_silo(64.0)]
-    how = {"rounds": 2, "seconds": 0.1, "warmup": 0.0, "seed": 1, "objective": WORST}
+    how = {"rounds": 2, "seconds": 0.1, "warmup": 0.0, "seed": 1, "combination": WORST}
 
     def chosen(*references: float) -> int:
         units = [static_silo(us, "reference") for us in references]

@@ -138,7 +138,7 @@ def test_one_table_for_two_workloads_on_virtual_cores(
         "tuning.finalists=1",
         "check.enabled=false",
         f"robust.scenarios=[{{workload.{setting}:[{','.join(values)}]}}]",
-        "robust.objective=worst",
+        "robust.combine=worst",
     ]
     off = "validation.enabled=false"
     code, output = finish(start("train", *TINY, *mix, off, cwd=tmp_path))

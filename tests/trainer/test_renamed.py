@@ -32,7 +32,7 @@ def elsewhere(
 
 def old_run() -> RunFolder:
     """Make a finished run for two scenarios, in the format of an earlier version."""
-    done = run("train", *QUICK, MIX, RUNGS, "robust.objective=worst")
+    done = run("train", *QUICK, MIX, RUNGS, "robust.combine=worst")
     assert done.exit_code == 0, done.output
     (path,) = Path("runs").glob("*seed*")
     for number in (1, 2):
@@ -41,7 +41,9 @@ def old_run() -> RunFolder:
         text = file.read_text()
         assert "scenarios" in text
         assert "rungs" in text
-        file.write_text(text.replace("scenarios", "members").replace("rungs", "looks"))
+        text = text.replace("scenarios", "members").replace("rungs", "looks")
+        text = text.replace("robust.combine", "robust.objective")
+        file.write_text(text.replace("combine: worst", "objective: worst"))
     policy = path / "policy.json"
     assert '"scenarios"' in policy.read_text()
     policy.write_text(policy.read_text().replace('"scenarios"', '"members"'))
@@ -56,7 +58,8 @@ def write_old_checkpoint(file: Path) -> None:
     for entry in state["ledger"]:
         entry["members"] = entry.pop("scenarios")
     state["measured_on"] = {
-        name.replace("scenario ", "member "): value for name, value in state["measured_on"].items()
+        name.replace("scenario ", "member ").replace("robust.combine", "robust.objective"): value
+        for name, value in state["measured_on"].items()
     }
     assert "member 2's workload.warehouses" in state["measured_on"]
     digest = hashlib.blake2b(json.dumps(state).encode(), digest_size=16).hexdigest()
@@ -68,7 +71,7 @@ def test_a_run_of_an_earlier_version_is_reported_listed_and_compared() -> None:
     found = read_run(folder)
     assert [scenario.label for scenario in found.scenarios] == ["warehouses 1", "warehouses 4"]
     assert (found.finished, found.missing) == (True, [])
-    assert found.typed == [*QUICK, MIX, RUNGS, "robust.objective=worst"]
+    assert found.typed == [*QUICK, MIX, RUNGS, "robust.combine=worst"]
     assert found.dotted_settings["evaluation.rungs"] == "[1, 1]"
     done = run("report", str(folder.path), "timeline.enabled=false")
     assert done.exit_code == 0, done.output
@@ -165,7 +168,7 @@ def test_a_sweep_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 def test_other_settings_are_not_renamed() -> None:
     settings = {"robust": {"members": [], "objective": "mean"}, "evaluation": None, "seed": 1}
     found = with_present_names(settings)
-    assert found == {**settings, "robust": {"scenarios": [], "objective": "mean"}}
+    assert found == {**settings, "robust": {"scenarios": [], "combine": "mean"}}
     typed = ["+robust.members=[a=b]", "seed=1", "robust.members", "x.robust.members=1"]
     assert present_overrides(typed) == [
         "+robust.scenarios=[a=b]",

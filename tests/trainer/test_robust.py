@@ -57,9 +57,9 @@ def opposed(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleT
     return fake_engine
 
 
-def robust(generations: int | None, objective: str = "worst", **changed: Any) -> TrainConfig:
+def robust(generations: int | None, combine: str = "worst", **changed: Any) -> TrainConfig:
     settings = {
-        "robust": RobustConfig(objective=objective),
+        "robust": RobustConfig(combine=combine),
         "validation": ValidationConfig(enabled=False),
         "search": EvolutionConfig("evolution", generations, parents=4, children=3),
         **changed,
@@ -123,13 +123,13 @@ def test_each_scenario_has_its_own_reference_and_samples(
         assert record.best == pytest.approx(min(record.scores))
 
 
-@pytest.mark.parametrize("objective", ["mean", "worst"])
+@pytest.mark.parametrize("combine", ["mean", "worst"])
 def test_a_resumed_run_equals_an_undisturbed_one(
-    opposed: ModuleType, tmp_path: Path, objective: str
+    opposed: ModuleType, tmp_path: Path, combine: str
 ) -> None:
-    train_both(robust(4, objective), tmp_path / "straight")
+    train_both(robust(4, combine), tmp_path / "straight")
     for generations in (1, 2, 4):
-        train_both(robust(generations, objective), tmp_path / "stopped")
+        train_both(robust(generations, combine), tmp_path / "stopped")
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
@@ -191,7 +191,7 @@ def test_the_policy_records_its_scenarios(opposed: ModuleType, tmp_path: Path) -
     outcome = train_both(robust(3), tmp_path / "run")
     document = load(tmp_path / "run" / "policy.json")
     known = document.provenance
-    assert known["objective"] == "worst"
+    assert known["combine"] == "worst"
     assert "workload" not in known
     machine = {"kind": "virtual", "cores": 4}
     for scenario, number, one in zip(known["scenarios"], "14", outcome.closings, strict=True):
@@ -208,7 +208,7 @@ def test_the_policy_records_its_scenarios(opposed: ModuleType, tmp_path: Path) -
     tags = tags_of(document)
     assert tags["heddle.workload"] == "tpcc warehouses=1 | tpcc warehouses=4"
     assert tags["heddle.machine"] == "4 virtual cores | 4 virtual cores"
-    assert tags["heddle.objective"] == "worst"
+    assert tags["heddle.combine"] == "worst"
 
 
 def _is_home(place: Place, document: Any) -> bool:
@@ -323,7 +323,7 @@ def only_run() -> Path:
 
 
 def trained(*more: str) -> Path:
-    done = run("train", *QUICK, MIX, "robust.objective=worst", *more)
+    done = run("train", *QUICK, MIX, "robust.combine=worst", *more)
     assert done.exit_code == 0, done.output
     folder = only_run()
     for what in ("in all scenarios", "warehouses 1", "warehouses 4", "worst"):
@@ -366,7 +366,7 @@ def test_a_run_resumes_only_with_the_same_scenarios(elsewhere: ModuleType) -> No
         ("robust.scenarios=[{workload.warehouses:[1,2]}]", "scenario 2's workload.warehouses is 2"),
         ("robust.scenarios=[{workload.warehouses:[1,4,8]}]", "scenario 3's machine.kind is"),
         ("robust.scenarios=[]", "is not set, but was"),
-        ("robust.objective=mean", "robust.objective is mean, but was worst"),
+        ("robust.combine=mean", "robust.combine is mean, but was worst"),
     ):
         done = run("train", f"resume={folder}", other)
         assert done.exit_code == 2, done.output
@@ -388,7 +388,7 @@ def test_scenarios_of_different_signatures_are_refused_by_name(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["robust.objective=best"], "robust.objective=best: no such objective"),
+        (["robust.combine=best"], "robust.combine=best: no such combination"),
         (["search.evaluations=1"], "search.evaluations=1: must be at least 2"),
     ],
 )

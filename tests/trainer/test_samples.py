@@ -105,3 +105,36 @@ def test_samples_survive_their_state() -> None:
     assert again.measured([A, B]) == samples.measured([A, B])
     assert again.slices(C) == 0
     assert again.best(5) == [A]
+
+
+def test_a_candidate_beyond_a_limit_loses_to_any_within() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation([1.9, 1.9], limit_ratios=[[1.4, 0.5], [1.0, 0.5]])])
+    samples.add(B, [Evaluation([0.4], limit_ratios=[[0.9, 0.5]])])
+    samples.add(C, [Evaluation([1.9], limit_ratios=[[2.0, 3.0]])])
+    beyond, within, farther = samples.measured([A, B, C])
+    assert within.fitness == 0.4
+    assert within.fitness > beyond.fitness > farther.fitness > 0.0
+    assert (beyond.excess, within.excess, farther.excess) == pytest.approx((1.2, 1.0, 6.0))
+    assert beyond.scores == pytest.approx((1.9,))
+    assert samples.best(3) == [B, A, C]
+    again = Samples()
+    again.load_state_dict(json.loads(json.dumps(samples.state_dict())))
+    assert again.measured([A, B, C]) == samples.measured([A, B, C])
+
+
+def test_limits_are_judged_on_the_mean_over_the_slices() -> None:
+    """A longer run counts more, so one short run beyond the limit does not decide."""
+    samples = Samples()
+    samples.add(A, [Evaluation([1.0], slices=1, limit_ratios=[[1.5]])])
+    assert samples.measured([A])[0].excess == pytest.approx(1.5)
+    samples.add(A, [Evaluation([1.0], slices=5, limit_ratios=[[0.8]])])
+    assert samples.measured([A])[0].excess == 1.0
+
+
+def test_a_limit_counts_in_every_scenario() -> None:
+    samples = Samples(scenarios=2)
+    samples.add(
+        A, [Evaluation([1.0], limit_ratios=[[0.5]]), Evaluation([1.0], limit_ratios=[[2.0]])]
+    )
+    assert samples.measured([A])[0].excess == 2.0

@@ -23,7 +23,7 @@ from trainer.command.declared import declared_settings, with_sentences
 from trainer.command.errors import UsageError
 from trainer.command.groups import CONFIGS, choices_with, group_choices
 from trainer.command.ranges import check_ranges
-from trainer.command.typed_values import as_hydra_reads, quoted
+from trainer.command.typed_values import MAPPINGS, as_hydra_reads, quoted
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
@@ -277,7 +277,7 @@ def leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every setting of a configuration as (dotted key, value), in order."""
     for key in config:
         value = None if OmegaConf.is_missing(config, key) else config[key]
-        if isinstance(value, DictConfig):
+        if isinstance(value, DictConfig) and f"{prefix}{key}" not in MAPPINGS:
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -42,7 +42,8 @@ from trainer.command.settings import (
 from trainer.command.sweep import forecast_many, refuse_sweep, train_many
 from trainer.config import TrainConfig
 from trainer.evaluation import BackendError, MachineSpec, Notices, build_backend
-from trainer.evaluation.objective import OBJECTIVES
+from trainer.evaluation.combination import COMBINATIONS
+from trainer.front import front_table, write_front
 from trainer.lock import held
 from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
@@ -84,7 +85,7 @@ def train(
     comparison, a picture, and the checkpoint of the last generation. Ctrl-C shows how to resume.
 
     robust.scenarios= trains one table for several workloads or machines of one signature;
-    robust.objective= selects the mean or the worst of their scores.
+    robust.combine= selects the mean or the worst of their scores.
 
     \b
     Examples:
@@ -92,7 +93,7 @@ def train(
       heddle train workload.warehouses=2 machine.cores=2 search.seconds=600
       heddle train workload=ycsb workload.theta=0.9 search.generations=50
       heddle train -m workload.warehouses=1,2,4 seed=1,2,3
-      heddle train 'robust.scenarios=[{workload.warehouses:[1,4]}]' robust.objective=worst
+      heddle train 'robust.scenarios=[{workload.warehouses:[1,4]}]' robust.combine=worst
       heddle train experiment=quick budget=5min
       heddle train --dry-run workload.warehouses=100
       heddle train resume=RUN
@@ -259,7 +260,7 @@ def _train(
         finally:
             record.end(status)
     code = _report(
-        folder, record, outcome, OBJECTIVES[config.robust.objective].words, resume_command
+        folder, record, outcome, COMBINATIONS[config.robust.combine].words, resume_command
     )
     if registered is not None:
         _show_registered(registered, record.uri)
@@ -385,6 +386,8 @@ def _write_files(
                 files.validation,
                 files.validation_text,
             )
+    if outcome.front is not None:
+        write_front(outcome.front, folder.front, folder.front_plot)
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
 
@@ -423,6 +426,9 @@ def _report(
         if outcome.verdict is not None:
             click.echo(f"\nverdict by the {objective}: {outcome.verdict.line}")
         click.echo()
+    if outcome.front is not None:
+        print_table(front_table(outcome.front))
+        click.echo(f"front:   {folder.front}, drawn in {folder.front_plot}\n")
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: {heddle_command('policy', 'show', folder.policy)}")
     page = folder.report if folder.report.exists() else heddle_command("report", folder.path)

@@ -56,6 +56,9 @@ ONE_PATH = frozenset(
 TRACE = "workload.trace"
 """Holds a path, or several of a sweep; a name of digits is a path, not a number."""
 
+MAPPINGS = frozenset({"objective.limits"})
+"""Settings that map names of the user to values."""
+
 NAMES = ONE_PATH | {TRACE}
 """Settings whose values are names, in all workloads and commands."""
 
@@ -82,6 +85,9 @@ NULL = "null"
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<text>.*)(?P=quote)""", re.DOTALL)
 _INTERPOLATION = re.compile(r"(?<!\\)\$\{")
 _TEXT, _WORDS, _NUMBERS = "text", "words", "numbers"
+_QUOTED_KEY = re.compile(
+    r"""(?P<before>[{,]\s*)(?P<quote>['"])(?P<key>[^'"]*)(?P=quote)(?P<after>\s*:)"""
+)
 
 
 def as_hydra_reads(overrides: Sequence[str], command: str | None = None) -> list[str]:
@@ -142,6 +148,9 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
             f"{text}: a name or path can't contain '${{', which begins a reference to a setting; "
             "use another name, or a symbolic link"
         )
+    if key in MAPPINGS:
+        # Hydra adds keys to a mapping only with `++`.
+        return f"++{key}={_QUOTED_KEY.sub(_unquoted_key, value)}"
     if kind in (_WORDS, _NUMBERS):
         return f"{typed}={_listed(value, kind)}"
     if key in ONE_PATH:
@@ -149,6 +158,11 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
     if kind == _TEXT or key.startswith("workload."):
         return f"{typed}={_texts(value, declared=kind == _TEXT or key == TRACE)}"
     return text
+
+
+def _unquoted_key(found: re.Match[str]) -> str:
+    """Return a key without quotes, which Hydra's grammar does not allow around keys."""
+    return f"{found['before']}{found['key']}{found['after']}"
 
 
 def _listed(value: str, kind: str) -> str:

@@ -29,6 +29,7 @@ from trainer.config.schemas import register_schemas
 from trainer.config.showing import ReportConfig, ReportTimelineConfig, TimelineConfig
 from trainer.config.training import (
     MlflowConfig,
+    ObjectiveConfig,
     PageConfig,
     RobustConfig,
     SearchConfig,
@@ -53,6 +54,7 @@ __all__ = [
     "MlflowConfig",
     "NightConfig",
     "NightlyConfig",
+    "ObjectiveConfig",
     "PageConfig",
     "PlaceConfig",
     "RecordConfig",

@@ -51,18 +51,42 @@ class SearchConfig:
 
 
 @dataclass
+class ObjectiveConfig:
+    """The objective of a training (docs/objectives.md).
+
+    Attributes:
+        name: the metric to improve: one of `trainer.objective.NAMES`.
+        types: transaction types whose metric counts, the worst of them; empty = all types.
+        p: the power of the norm, for `lp`.
+        limits: bounds by metric, such as `{delivery.p99: 1000, "*.p99": 5x silo_tuned}`: numbers,
+            or multiples of a baseline's figure.
+        margin: the share by which the search stays within each limit, because fresh inputs differ.
+        front: metrics between which non-dominated policies are kept; empty = none.
+        prefer: which policy of the front is the champion: `balanced`, or a metric of the front.
+    """
+
+    name: str = "throughput"
+    types: list[str] = field(default_factory=list)
+    p: int = 2
+    limits: dict[str, Any] = field(default_factory=dict)
+    margin: float = 0.05
+    front: list[str] = field(default_factory=list)
+    prefer: str = "balanced"
+
+
+@dataclass
 class RobustConfig:
     """Training of one table for several workloads or machines of one signature (docs/robust.md).
 
     Attributes:
         scenarios: workload and machine settings of each scenario, by name. Lists of values give a
             scenario for every combination. Empty: `workload` and `machine` are the only scenario.
-        objective: combines a table's scores in the scenarios: `mean`, the geometric mean, or
+        combine: how a table's scores in the scenarios are combined: `mean`, the geometric mean, or
             `worst`, the lowest.
     """
 
     scenarios: list[dict[str, Any]] = field(default_factory=list)
-    objective: str = "mean"
+    combine: str = "mean"
 
 
 @dataclass
@@ -99,6 +123,7 @@ class TrainingConfig(PlaceConfig):
 
     Attributes:
         search: the search.
+        objective: what policies are trained for.
         evaluation: how candidates are measured.
         tuning: the sweep of `silo_tuned`, the unit of fitness.
         champion: how the best policy is chosen.
@@ -109,6 +134,7 @@ class TrainingConfig(PlaceConfig):
     """
 
     search: SearchConfig = field(default_factory=SearchConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)

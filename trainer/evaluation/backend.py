@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from envs import THREADS, Evaluation, Evaluator, Outcome, RunRound, Subject
+from envs.objective import THROUGHPUT, Objective
 from envs.trial import Trial, Verdict
 from trainer.config import BackendConfig, EvaluationConfig, TrainConfig, workload_options
 
@@ -84,7 +85,13 @@ class Backend(Protocol):
         """Seconds so far in which nothing could be measured because all machines were lost."""
 
     def evaluate(
-        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+        self,
+        subjects: Sequence[Subject],
+        references: Sequence[Subject],
+        objectives: Sequence[Objective] = (),
+        *,
+        slices: int,
+        seed: int,
     ) -> list[list[Evaluation]]:
         """Measure each subject in each scenario relative to a reference (`Evaluator.evaluate`).
 
@@ -93,6 +100,7 @@ class Backend(Protocol):
         Args:
             subjects: what to measure.
             references: what to measure them against, one per scenario.
+            objectives: what to measure, one per scenario; none = throughput.
             slices: per subject and scenario.
             seed: of the first slice's inputs, for all subjects and scenarios.
 
@@ -158,6 +166,18 @@ def build_backend(
     """
     check_backend(config)
     return BACKENDS[config.backend](config, *scenarios, notices=notices or Notices())
+
+
+def goals(
+    references: Sequence[Subject], objectives: Sequence[Objective]
+) -> list[tuple[Subject, Objective]]:
+    """Return the reference and the objective of each scenario.
+
+    Args:
+        references: one per scenario.
+        objectives: one per scenario; none = throughput.
+    """
+    return list(zip(references, objectives or [THROUGHPUT] * len(references), strict=True))
 
 
 def rounds_of(backend: Backend, scenarios: int) -> list[RunRound]:

@@ -1,4 +1,4 @@
-"""Objectives: a table's scores in several scenarios combined into one fitness.
+"""Combinations: a table's scores in several scenarios as one fitness.
 
 A score is throughput relative to the reference of its own scenario, so one more warehouse, which
 doubles the throughput of all tables, does not count. For such ratios the geometric mean is
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Objective:
+class Combination:
     """A function from scores to a fitness.
 
     Attributes:
@@ -53,20 +53,20 @@ def _slopes_of_least(scores: Sequence[float]) -> list[float]:
     return [float(at == least) for at in range(len(scores))]
 
 
-OBJECTIVES = {
-    "mean": Objective("geometric mean", _geometric_mean, _slopes_of_mean, needs_unit=False),
-    "worst": Objective("worst case", min, _slopes_of_least, needs_unit=True),
+COMBINATIONS = {
+    "mean": Combination("geometric mean", _geometric_mean, _slopes_of_mean, needs_unit=False),
+    "worst": Combination("worst case", min, _slopes_of_least, needs_unit=True),
 }
-"""The objectives: the names that `robust.objective=` accepts."""
+"""The combinations: the names that `robust.combine=` accepts."""
 
 
-def check_objective(name: str) -> None:
-    """Check that an objective exists.
+def check_combination(name: str) -> None:
+    """Check that a combination exists.
 
     Raises:
         ValueError: it does not; the message lists all.
     """
-    if name not in OBJECTIVES:
+    if name not in COMBINATIONS:
         raise ValueError(
-            f"robust.objective={name}: no such objective; there are {', '.join(OBJECTIVES)}"
+            f"robust.combine={name}: no such combination; there are {', '.join(COMBINATIONS)}"
         )

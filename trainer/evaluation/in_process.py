@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envs import Evaluation, Outcome, Subject
+from envs.objective import Objective
 from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig
-from trainer.evaluation.backend import MachineSpec, Notices
+from trainer.evaluation.backend import MachineSpec, Notices, goals
 
 
 class InProcess:
@@ -21,12 +22,18 @@ class InProcess:
         self._evaluators = [spec.build() for spec in scenarios]
 
     def evaluate(
-        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+        self,
+        subjects: Sequence[Subject],
+        references: Sequence[Subject],
+        objectives: Sequence[Objective] = (),
+        *,
+        slices: int,
+        seed: int,
     ) -> list[list[Evaluation]]:
         """See `Backend`."""
         by_scenario = [
-            self.evaluate_on(scenario, subjects, reference, slices=slices, seed=seed)
-            for scenario, reference in enumerate(references)
+            self.evaluate_on(scenario, subjects, *goal, slices=slices, seed=seed)
+            for scenario, goal in enumerate(goals(references, objectives))
         ]
         return [list(of_subject) for of_subject in zip(*by_scenario, strict=True)]
 
@@ -35,6 +42,7 @@ class InProcess:
         scenario: int,
         subjects: Sequence[Subject],
         reference: Subject,
+        objective: Objective,
         *,
         slices: int,
         seed: int,
@@ -48,6 +56,7 @@ class InProcess:
             warmup=self._config.warmup_seconds,
             seed=seed,
             reference_every=self._config.reference_every,
+            objective=objective,
         )
 
     def outcome(

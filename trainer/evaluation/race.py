@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from envs import Subject, of_policy
+from envs.objective import Objective
 from policies import Encoding, to_json
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import Backend
@@ -65,6 +66,7 @@ class Race:
         samples: Samples,
         seed: int,
         on_rung: Callable[[int], None] = lambda slices: None,
+        objectives: Sequence[Objective] = (),
     ) -> None:
         """Race the candidates and add the results to `samples`.
 
@@ -74,6 +76,7 @@ class Race:
             samples: of earlier races; those of this race are added.
             seed: of the first rung's inputs.
             on_rung: called after each rung with its slices in all scenarios.
+            objectives: what to measure, one per scenario; none = throughput.
         """
         racing = list(candidates)
         for slices in (rung * self.stretch for rung in self._rungs):
@@ -82,7 +85,9 @@ class Race:
                 candidate for candidate in racing if samples.slices(candidate) < SLICES_MAX
             ]
             subjects = [self.subject(candidate) for candidate in measuring]
-            found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
+            found = self._backend.evaluate(
+                subjects, references, objectives, slices=slices, seed=seed
+            )
             for candidate, evaluations in zip(measuring, found, strict=True):
                 samples.add(candidate, evaluations, self.stretch)
             on_rung(slices * len(measuring) * len(references))

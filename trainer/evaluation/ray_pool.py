@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from envs import Evaluation, MeasuringError, Outcome, Subject
+from envs.objective import Objective
 from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig
-from trainer.evaluation.backend import MachineSpec, Notices
+from trainer.evaluation.backend import MachineSpec, Notices, goals
 from trainer.evaluation.quiet_signals import signals_ignored
 from trainer.evaluation.ray_machines import compare_machines
 from trainer.evaluation.ray_runtime import MACHINE_RESOURCE, RayError, start_ray
@@ -94,14 +95,21 @@ class RayPool:
         return self._workers.waited_s
 
     def evaluate(
-        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+        self,
+        subjects: Sequence[Subject],
+        references: Sequence[Subject],
+        objectives: Sequence[Objective] = (),
+        *,
+        slices: int,
+        seed: int,
     ) -> list[list[Evaluation]]:
         """See `Backend`."""
+        by_scenario = goals(references, objectives)
 
         def call(share: _Share) -> Call:
             wanted = [subjects[index] for index in share.subjects]
-            reference = references[share.scenario]
-            return _call("evaluate_on", share.scenario, wanted, reference, slices=slices, seed=seed)
+            goal = by_scenario[share.scenario]
+            return _call("evaluate_on", share.scenario, wanted, *goal, slices=slices, seed=seed)
 
         evaluations: dict[tuple[int, int], Evaluation] = {}
         again: list[_Share] = []

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs import Evaluation, Result, trimmed_mean
-from trainer.evaluation.objective import OBJECTIVES, Objective
+from envs.objective import excess, limited
+from trainer.evaluation.combination import COMBINATIONS, Combination
+from trainer.evaluation.front import spread
 from trainer.search.base import Candidate, Measured
 
 RUNS_FOR_NOISE = 3
@@ -21,7 +23,10 @@ class _ScenarioSamples:
     """The samples of a candidate in one scenario.
 
     Attributes:
-        ratios: one per run: its fitness ÷ the reference's.
+        ratios: one per run: its value of the objective ÷ the reference's.
+        limit_ratios: one list per run: its ratio to each limit; none without limits.
+        front_ratios: one list per run: its values of the front's metrics ÷ the reference's; none
+            without a front.
         lengths: of the runs, in slices of the set length.
         last: the last run.
     """
@@ -29,6 +34,8 @@ class _ScenarioSamples:
     ratios: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     last: Result | None = None
+    limit_ratios: list[list[float]] = field(default_factory=list)
+    front_ratios: list[list[float]] = field(default_factory=list)
 
     @property
     def slices(self) -> int:
@@ -39,6 +46,19 @@ class _ScenarioSamples:
         """Trimmed mean over the slices."""
         pairs = zip(self.ratios, self.lengths, strict=True)
         return trimmed_mean([ratio for ratio, length in pairs for _ in range(length)])
+
+    @property
+    def excess(self) -> float:
+        """By which factor the limits are exceeded, on the mean over the slices; 1 within them."""
+        return excess(self._means(self.limit_ratios))
+
+    @property
+    def front(self) -> list[float]:
+        """Mean over the slices of each metric of the front; empty without a front."""
+        return self._means(self.front_ratios)
+
+    def _means(self, by_run: list[list[float]]) -> list[float]:
+        return [statistics.fmean(found, self.lengths) for found in zip(*by_run, strict=True)]
 
     @property
     def deviation(self) -> float | None:
@@ -57,12 +77,16 @@ class _ScenarioSamples:
         self.ratios.extend(evaluation.ratios)
         length = max(1, evaluation.slices // stretch)
         self.lengths.extend(length for _ in evaluation.ratios)
+        self.limit_ratios.extend(ratios for ratios in evaluation.limit_ratios if ratios)
+        self.front_ratios.extend(ratios for ratios in evaluation.front_ratios if ratios)
         if evaluation.results:
             self.last = evaluation.results[-1]
 
     def as_json(self) -> dict[str, Any]:
         last = self.last.as_dict() if self.last else None
-        return {"ratios": self.ratios, "lengths": self.lengths, "last": last}
+        found = {"ratios": self.ratios, "lengths": self.lengths, "last": last}
+        more = {"limit_ratios": self.limit_ratios, "front_ratios": self.front_ratios}
+        return found | {name: ratios for name, ratios in more.items() if ratios}
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> _ScenarioSamples:
@@ -72,6 +96,8 @@ class _ScenarioSamples:
             # Earlier versions wrote one ratio per slice.
             list(state.get("lengths", [1] * len(ratios))),
             Result.from_dict(state["last"]) if state["last"] else None,
+            list(state.get("limit_ratios", [])),
+            list(state.get("front_ratios", [])),
         )
 
 
@@ -80,12 +106,12 @@ class Samples:
 
     Args:
         scenarios: the number of scenarios.
-        objective: combines a candidate's scores into one fitness.
+        combination: combines a candidate's scores into one fitness.
     """
 
-    def __init__(self, scenarios: int = 1, objective: Objective = OBJECTIVES["mean"]) -> None:
+    def __init__(self, scenarios: int = 1, combination: Combination = COMBINATIONS["mean"]) -> None:
         self._scenarios = scenarios
-        self._objective = objective
+        self._combination = combination
         self._candidates: dict[str, Candidate] = {}
         self._samples: dict[str, list[_ScenarioSamples]] = {}
         self._failed: dict[str, str] = {}
@@ -147,6 +173,14 @@ class Samples:
         order = sorted(range(len(sound)), key=lambda i: -measured[i].cautious)
         return [sound[i] for i in order[:count]]
 
+    def front(self, count: int) -> list[Candidate]:
+        """Return candidates that no other dominates, within the limits: `count` at most."""
+        sound = [c for key, c in self._candidates.items() if key not in self._failed]
+        pairs = zip(sound, self.measured(sound), strict=True)
+        known = [(c, measured.front) for c, measured in pairs if _is_within(measured)]
+        kept = spread([scores for _, scores in known], count)
+        return [known[position][0] for position in kept]
+
     def prune(self, keep: Collection[Candidate]) -> None:
         """Drop the samples of all other candidates."""
         kept = {candidate.key for candidate in keep}
@@ -194,12 +228,26 @@ class Samples:
             scenario / math.sqrt(count) for scenario, count in zip(noise, counts, strict=True)
         ]
         # The scenarios that determine the fitness: for the worst case, only the worst one.
-        slopes = self._objective.slopes(scores)
+        slopes = self._combination.slopes(scores)
+        beyond = math.prod(scenario.excess for scenario in samples)
+        fitness = self._combination.fitness(scores)
         decisive = [scenario.last for scenario, slope in zip(samples, slopes, strict=True) if slope]
         return Measured(
-            self._objective.fitness(scores),
-            self._objective.error(scores, errors),
+            limited(fitness, beyond),
+            self._combination.error(scores, errors) if beyond <= 1.0 else 0.0,
             min(counts),
             scores,
             tuple(last for last in decisive if last is not None),
+            beyond,
+            fitness if beyond > 1.0 else None,
+            self._front(samples),
         )
+
+    def _front(self, samples: Sequence[_ScenarioSamples]) -> tuple[float, ...]:
+        """Return the score for each metric of the front, combined over the scenarios."""
+        by_metric = zip(*(scenario.front for scenario in samples), strict=True)
+        return tuple(self._combination.fitness(scores) for scores in by_metric)
+
+
+def _is_within(measured: Measured) -> bool:
+    return bool(measured.front) and measured.fitness > 0.0 and measured.excess <= 1.0

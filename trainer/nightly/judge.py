@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from envs import Comparison, Machine
-from envs.comparison import paired_ratios
+from envs.comparison import Row, paired_ratios
 from envs.ratio_interval import ratio_interval
 from trainer.config import HeldOutConfig
-from trainer.verdict import left_out_by
+from trainer.verdict import beyond_limits, left_out_by
 
 RESAMPLED = 5
 """With fewer blocks the interval is Student's: three are all above 1 by chance once in eight."""
@@ -34,7 +34,7 @@ FARTHEST = 100.0
 
 @dataclass(frozen=True)
 class Standing:
-    """The candidate's throughput relative to another policy's.
+    """The candidate's value of the objective relative to another policy's.
 
     Attributes:
         name: the other policy.
@@ -68,6 +68,8 @@ class Verdict:
         machine: the machine.
         left_out: the types of the mix that the candidate leaves out and the opponent does not, in
             words. Then it is not promoted, whatever its throughput.
+        beyond: the limits that the candidate exceeds over all blocks, in words. Then it is not
+            promoted either.
     """
 
     promotes: bool
@@ -76,6 +78,7 @@ class Verdict:
     throughput: dict[str, float]
     machine: Machine
     left_out: str | None = None
+    beyond: str | None = None
 
     @property
     def decisive(self) -> Standing:
@@ -100,14 +103,26 @@ def judge(blocks: Sequence[Comparison], settings: HeldOutConfig, seed: int) -> V
     slowest = min(kept, key=lambda standing: standing.ratio)
     opponent = next((standing for standing in standings if standing.name == CHAMPION), slowest)
     left_out = left_out_by(CANDIDATE, blocks) if opponent.name not in short else None
+    beyond = _beyond(blocks)
     return Verdict(
-        promotes=opponent.low > 1.0 and left_out is None,
+        promotes=opponent.low > 1.0 and left_out is None and beyond is None,
         opponent=opponent.name,
         standings=standings,
         throughput={name: _throughput(name, blocks) for name in (CANDIDATE, *names)},
         machine=blocks[0].rows[0].machine,
         left_out=left_out,
+        beyond=beyond,
     )
+
+
+def _beyond(blocks: Sequence[Comparison]) -> str | None:
+    """Return the limits that the candidate exceeds in the median run of all blocks, in words."""
+    rows = [block.row(CANDIDATE) for block in blocks]
+    runs = [result for row in rows if row is not None for result in row.repeats]
+    if rows[0] is None or not runs:
+        return None
+    whole = Comparison([Row(rows[0].subject, runs)], objective=blocks[0].objective)
+    return beyond_limits(CANDIDATE, [whole])
 
 
 def _standing(
@@ -138,11 +153,13 @@ def _interval(logs: np.ndarray, settings: HeldOutConfig, seed: int) -> tuple[flo
 
 
 def _block_log(name: str, block: Comparison) -> float:
-    """Return the logarithm of the candidate's throughput relative to a policy's on a block."""
+    """Return the logarithm of the candidate's value of the objective ÷ a policy's on a block."""
     mine, other = block.row(CANDIDATE), block.row(name)
     assert mine is not None
     assert other is not None
-    ratios = paired_ratios(mine, other) or [FARTHEST]  # the other policy committed nothing
+    ratios = paired_ratios(mine, other, block.objective) or [
+        FARTHEST
+    ]  # the other policy committed nothing
     return float(np.mean(np.log(np.clip(ratios, 1 / FARTHEST, FARTHEST))))
 
 

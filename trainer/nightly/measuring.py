@@ -15,6 +15,7 @@ from envs import (
     of_policy,
     subject_of,
 )
+from envs.objective import THROUGHPUT, Objective
 from policies import PolicyDocument, Signature, to_json
 from trainer.config import TrainConfig, VirtualConfig, workload_options
 from trainer.evaluation.measure import compare_shown
@@ -46,7 +47,11 @@ def subjects_of(
 
 
 def measure_blocks(
-    config: TrainConfig, blocks: Sequence[str], subjects: Sequence[Subject], display: Display
+    config: TrainConfig,
+    blocks: Sequence[str],
+    subjects: Sequence[Subject],
+    display: Display,
+    objective: Objective = THROUGHPUT,
 ) -> list[Comparison]:
     """Compare the policies on each block.
 
@@ -55,6 +60,7 @@ def measure_blocks(
         blocks: as values of `workload.hours`.
         subjects: the policies.
         display: shows the progress.
+        objective: what the policies are compared by.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -64,7 +70,7 @@ def measure_blocks(
     for number, hours in enumerate(blocks, start=1):
         display.say(f"block {number} of {len(blocks)}, {hours}")
         of_block = replace(config, workload=config.workload | {"hours": hours})
-        found.append(_measure(of_block, subjects, number, display))
+        found.append(_measure(of_block, subjects, number, display, objective))
     return found
 
 
@@ -88,13 +94,17 @@ def measure_rounds(
 
 
 def _measure(
-    config: TrainConfig, subjects: Sequence[Subject], number: int, display: Display
+    config: TrainConfig,
+    subjects: Sequence[Subject],
+    number: int,
+    display: Display,
+    objective: Objective = THROUGHPUT,
 ) -> Comparison:
     machine, much = config.machine, config.run
     workload = workload_options(config.workload)
     evaluator = Evaluator(workload, machine.cores, machine=machine.options(), seed=config.seed)
     try:
-        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
+        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, objective=objective)
         seed = (config.seed + 2 + number) * SEED_STRIDE
         comparison = compare_shown(evaluator.run_round, subjects, plan, seed, display)
     finally:

@@ -33,7 +33,7 @@ from trainer.nightly.promotion import promote, served_by
 from trainer.nightly.rejected import last_rejected_day
 from trainer.nightly.rollback import end_killed
 from trainer.nightly.state import Publication, StateFolder
-from trainer.nightly.training import Trained, train_candidate
+from trainer.nightly.training import Trained, train_candidate, with_served_limits
 from trainer.progress import Display
 from trainer.record import Record
 from trainer.run import check_settings
@@ -202,9 +202,9 @@ def _train_and_judge(
         subjects = subjects_of(
             trained.candidate, served, config.baselines, signature, trained.tuned
         )
-        verdict = judge(
-            measure_blocks(config, parts.blocks, subjects, display), held_out, config.seed
-        )
+        objective = with_served_limits(trained.objective, served)
+        blocks = measure_blocks(config, parts.blocks, subjects, display, objective)
+        verdict = judge(blocks, held_out, config.seed)
         record.scores(
             {f"held_out/{standing.name}": standing.ratio for standing in verdict.standings}
         )
@@ -296,8 +296,9 @@ def _searching(config: NightlyConfig) -> list[str]:
 def _verdict_words(verdict: Verdict, confidence: float) -> str:
     decisive = verdict.decisive
     left_out = f"leaves out transactions: {verdict.left_out}; " if verdict.left_out else ""
+    beyond = f"beyond its limits: {verdict.beyond}; " if verdict.beyond else ""
     return (
-        f"{left_out}{decisive.ratio:.3f} × {decisive.name} on the held-out part, "
+        f"{left_out}{beyond}{decisive.ratio:.3f} × {decisive.name} on the held-out part, "
         f"{confidence:.0%} interval {decisive.low:.3f} to {decisive.high:.3f}, "
         f"on {machine_words(verdict.machine)}"
     )

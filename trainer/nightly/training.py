@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from envs import TunedBackoff
+from envs.objective import THROUGHPUT, Objective
 from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, save
 from trainer.checkpoint import (
     Checkpoint,
@@ -38,12 +39,14 @@ class Trained:
         tuned: the backoff of `silo_tuned` on the training part.
         evaluations: the number of evaluated candidates.
         seconds: the duration of the search.
+        objective: what it was trained for.
     """
 
     candidate: PolicyDocument
     tuned: TunedBackoff
     evaluations: int
     seconds: float
+    objective: Objective = THROUGHPUT
 
 
 def train_candidate(
@@ -86,7 +89,28 @@ def train_candidate(
     candidate = replace(load(folder.policy, signature), name=night.path.name)
     save(candidate, night.candidate)
     state = Checkpoint.load(folder.path)
-    return Trained(candidate, tuned, state.evaluations, state.seconds)
+    return Trained(candidate, tuned, state.evaluations, state.seconds, training.objectives[0])
+
+
+def with_served_limits(objective: Objective, served: PolicyDocument | None) -> Objective:
+    """Return the objective, and the limits that the served policy was trained for.
+
+    Its own limit on a metric of a type replaces that of the served policy.
+    """
+    if served is None or "objective" not in served.provenance:
+        return objective
+    try:
+        before = Objective.from_dict(served.provenance["objective"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return objective  # of several scenarios, or of another version
+    own = {limit.name for limit in objective.limits}
+    known = served.signature.type_names
+    kept = [
+        limit
+        for limit in before.limits
+        if limit.name not in own and (limit.type_name is None or limit.type_name in known)
+    ]
+    return replace(objective, limits=(*objective.limits, *kept))
 
 
 def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:

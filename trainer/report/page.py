@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from envs import TUNED, Row, machine_words
+from envs.objective import THROUGHPUT
 from policies import PolicyDocument
 from policies.in_words import (
     EVERY_TYPE,
@@ -386,10 +387,15 @@ def _facts(run: SavedRun) -> list[Fact]:
         *(_workload_fact(scenario) for scenario in run.scenarios),
         Fact("Machine", run.machine),
     ]
-    if run.objective is not None:
+    if run.combination is not None:
         facts.append(
-            Fact("Trained for", f"the {run.objective} over {len(run.scenarios)} scenarios")
+            Fact("Trained for", f"the {run.combination} over {len(run.scenarios)} scenarios")
         )
+    facts += [
+        Fact(f"Objective{_in(scenario)}", scenario.comparison.objective.text)
+        for scenario in run.scenarios
+        if scenario.comparison is not None and scenario.comparison.objective != THROUGHPUT
+    ]
     first = run.scenarios[0]
     host = first.comparison.host if first.comparison is not None else None
     if host is not None:
@@ -437,14 +443,14 @@ def _add_curve(view: RunView, run: SavedRun, number: int) -> None:
     last = history[-1]
     incumbent = f"The incumbent's current estimate is {last.incumbent_words}"
     view.curve_note = f"Throughput relative to {TUNED}, Silo with its best backoff. {incumbent}."
-    if last.scores and run.objective is not None:
+    if last.scores and run.combination is not None:
         each = ", ".join(
             f"{score:.3f} at {scenario.label}"
             for score, scenario in zip(last.scores, run.scenarios, strict=False)
         )
         view.curve_note = (
-            f"The {run.objective} over the scenarios of throughput relative to {TUNED}, Silo with "
-            f"its best backoff in each scenario. {incumbent}; the best of the last generation "
+            f"The {run.combination} over the scenarios of throughput relative to {TUNED}, Silo "
+            f"with its best backoff in each scenario. {incumbent}; the best of the last generation "
             f"{last.best:.3f}: {each}."
         )
     view.curve_note += " The short runs of the search overestimate it."

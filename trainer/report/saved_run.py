@@ -16,14 +16,14 @@ from policies import PolicyDocument, load
 from policies.errors import write_failure_reason
 from trainer.checkpoint import Checkpoint, OtherVersionError
 from trainer.config import VerdictConfig
-from trainer.evaluation.objective import OBJECTIVES
+from trainer.evaluation.combination import COMBINATIONS
 from trainer.lock import is_held
 from trainer.renamed import with_present_names
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 from trainer.scenario import combined, label_of
 from trainer.shell_words import heddle_command
-from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
+from trainer.verdict import Verdict, beyond_limits, judge, left_out_by, ratios_judged, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page shows."""
@@ -167,12 +167,12 @@ class SavedRun:
         return dict(_part(self.settings, "search"))
 
     @property
-    def objective(self) -> str | None:
+    def combination(self) -> str | None:
         """How scores of several scenarios are combined, in words; None for a single scenario."""
         if len(self.scenarios) == 1:
             return None
-        name = str(_part(self.settings, "robust").get("objective"))
-        return OBJECTIVES[name].words if name in OBJECTIVES else name
+        name = str(_part(self.settings, "robust").get("combine"))
+        return COMBINATIONS[name].words if name in COMBINATIONS else name
 
 
 def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -300,7 +300,14 @@ def _comparison(
     (ratios,) = ratios_judged(LEARNED, [comparison])
     left_out = left_out_by(LEARNED, [comparison])
     confidence = VerdictConfig().confidence
-    return comparison, judge(ratios, confidence, same_as=same_as, left_out=left_out)
+    return comparison, judge(
+        ratios,
+        confidence,
+        same_as=same_as,
+        left_out=left_out,
+        beyond=beyond_limits(LEARNED, [comparison]),
+        objective=None if comparison.objective.is_throughput else comparison.objective.words,
+    )
 
 
 def _text(path: Path) -> str | None:

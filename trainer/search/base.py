@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from envs import Result
 
+PENALTY = 2.0
+"""The power of the excess that divides the fitness of a table beyond a limit."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -34,13 +37,18 @@ class Measured:
     """The fitness of a candidate over all slices that it has run.
 
     Attributes:
-        fitness: throughput relative to the reference; for several scenarios, combined by the
-            objective (`trainer.evaluation.objective`). 0 if the candidate can't run.
-        error: standard error of the fitness; 0 on a machine without noise.
+        fitness: value of the objective relative to the reference's (`envs.Objective`); for several
+            scenarios, combined (`trainer.evaluation.combination`). Beyond a limit it is less than
+            any within (`envs.limited`). 0 if the candidate can't run.
+        error: standard error of the fitness; 0 on a machine without noise, and beyond a limit.
         slices: the number of slices in each scenario.
-        scores: throughput relative to the reference, by scenario; empty if it can't run.
+        scores: value of the objective relative to the reference's, by scenario, limits aside; empty
+            if it can't run.
         results: the last slice in each scenario that determines the fitness, with waits and aborts
             by access. Empty if the candidate can't run.
+        excess: by which factor it exceeds the limits; 1 within all of them.
+        unlimited: the fitness, limits aside; None if it is the same.
+        front: values of the front's metrics relative to the reference's; empty without a front.
     """
 
     fitness: float
@@ -48,11 +56,25 @@ class Measured:
     slices: int = 1
     scores: tuple[float, ...] = ()
     results: tuple[Result, ...] = field(default=(), compare=False)
+    excess: float = 1.0
+    unlimited: float | None = None
+    front: tuple[float, ...] = ()
 
     @property
     def cautious(self) -> float:
         """The fitness less one standard error: one fast slice does not outrank many slices."""
         return self.fitness - self.error
+
+    @property
+    def penalized(self) -> float:
+        """The fitness, less one standard error, divided by a power of the excess.
+
+        For choosing parents: a table just beyond a limit may be one change away from the best table
+        within it, and worth more as a parent than a bad table within.
+        """
+        if self.excess <= 1.0 or self.unlimited is None:
+            return self.cautious
+        return self.unlimited / self.excess**PENALTY
 
 
 class Search(Protocol):

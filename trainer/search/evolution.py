@@ -16,7 +16,9 @@ from typing import Any
 
 from deap import base, tools
 
+from envs.objective import BEYOND
 from trainer.config import SearchConfig
+from trainer.evaluation.front import fitness_of
 from trainer.search.base import Candidate, Measured
 from trainer.search.limits import check_distances, check_proposals, check_shares
 from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind
@@ -55,19 +57,13 @@ class EvolutionConfig(SearchConfig):
     crossover: float = 0.0
 
 
-class Fitness(base.Fitness):
-    """A single number, to be maximised."""
-
-    weights = (1.0,)
-
-
 class Individual(list[int]):
     """A vector with its fitness, as DEAP's operators expect it."""
 
     def __init__(self, candidate: Candidate) -> None:
         super().__init__(candidate.vector)
         self.origin = candidate.origin
-        self.fitness = Fitness()
+        self.fitness = fitness_of([0.0])
 
     @property
     def candidate(self) -> Candidate:
@@ -99,6 +95,7 @@ class Evolution:
         self._toolbox.register("mutate_kind", mutate_kind, space=space, random=self._random)
         self._toolbox.register("mate", cross_rows, encoding=space.encoding, random=self._random)
         self._toolbox.register("select", tools.selBest, k=config.parents)
+        self._toolbox.register("select_front", tools.selNSGA2, k=config.parents)
 
     @property
     def batch(self) -> int:
@@ -136,16 +133,21 @@ class Evolution:
         return [individual.candidate for individual in [*parents, *children]]
 
     def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
-        """Select the best of parents and children as the next parents."""
+        """Select the best of parents and children as the next parents.
+
+        With a front, the selection is that of NSGA-II: by domination, then by crowding distance.
+        """
+        metrics = max(len(measured.front) for measured in results)
         individuals = []
         for candidate, measured in zip(candidates, results, strict=True):
             individual = Individual(candidate)
-            individual.fitness.values = (measured.cautious,)
+            individual.fitness = fitness_of(_scores(measured, metrics))
             self._seen.add(candidate.key)
             individuals.append(individual)
         vectors = {candidate.vector for candidate in candidates}
         absent = [old for old in self._population if tuple(old) not in vectors]
-        self._population = self._toolbox.select([*individuals, *absent])
+        select = self._toolbox.select_front if metrics else self._toolbox.select
+        self._population = select([*individuals, *absent])
         self._generation += 1
 
     def state_dict(self) -> dict[str, Any]:
@@ -156,7 +158,7 @@ class Evolution:
                 {
                     "vector": list(individual),
                     "origin": individual.origin,
-                    "fitness": individual.fitness.values[0],
+                    "fitness": list(individual.fitness.values),
                 }
                 for individual in self._population
             ],
@@ -170,7 +172,9 @@ class Evolution:
         self._population = []
         for entry in state["population"]:
             individual = Individual(Candidate(tuple(entry["vector"]), entry["origin"]))
-            individual.fitness.values = (entry["fitness"],)
+            scores = entry["fitness"]
+            # Earlier versions had no front.
+            individual.fitness = fitness_of(scores if isinstance(scores, list) else [scores])
             self._population.append(individual)
         self._seen = set(state["seen"])
         load_random(self._random, state["random"])
@@ -202,6 +206,18 @@ class Evolution:
                 child.origin = "mutation"
                 return child
         return None
+
+
+def _scores(measured: Measured, metrics: int) -> Sequence[float]:
+    """Return the scores to select by: those of the front, if there is one, else the fitness.
+
+    With a front, a table beyond the limits or one that can't run is dominated by any other.
+    """
+    if metrics == 0:
+        return [measured.cautious]
+    if measured.excess > 1.0:
+        return [score * BEYOND / measured.excess for score in measured.front]
+    return measured.front or [0.0] * metrics
 
 
 def _check(config: EvolutionConfig) -> None:

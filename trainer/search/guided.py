@@ -189,7 +189,9 @@ class Guided:
             # With the worst-case objective, the paces would be of different scenarios.
             whole = len(measured.results) == len(measured.scores)
             pace = pace_of(self._signature, measured.results) if whole else None
-            elite = Elite(candidate, measured.cautious, measured.slices, blame, pace)
+            elite = Elite(
+                candidate, measured.penalized, measured.slices, blame, pace, measured.excess
+            )
             elites[candidate.key] = elite
             if self._model:
                 self._model.tell(candidate.vector, measured.fitness, measured.slices)
@@ -361,6 +363,9 @@ class Guided:
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """Select the best, with a limit on similar ones: else all soon descend from one table.
 
+        Under limits, the best within all of them comes first, and at most half are beyond: these
+        are worth changing only if they are nearly within.
+
         A schedule is found early and a table late, and each may gain from the other. So some elites
         have a schedule and some have none, whatever their fitness.
         """
@@ -371,12 +376,18 @@ class Guided:
             met[kind] += 1
             if met[kind] <= self._config.alike:
                 different.append(elite)
+        within = [elite for elite in different if elite.excess <= 1.0]
+        if within and len(within) < len(different):
+            beyond = [elite for elite in different if elite.excess > 1.0]
+            few = beyond[: self._config.elites // 2]
+            different = [within[0], *sorted([*within[1:], *few], key=_by_fitness)]
         if not self._searches_both:
             return different[: self._config.elites]
         most = min(self._config.each_half, self._config.elites // 2)
         kept = [elite for half in self._halves(different) for elite in half[:most]]
         kept += [elite for elite in different if elite not in kept]
-        return sorted(kept[: self._config.elites], key=_by_fitness)
+        order = {id(elite): place for place, elite in enumerate(different)}
+        return sorted(kept[: self._config.elites], key=lambda elite: order[id(elite)])
 
     def _learn(self, child: Child, fitness: float) -> None:
         better = fitness > child.bar

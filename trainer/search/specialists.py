@@ -32,7 +32,7 @@ KEPT = 3
 """Specialists per type; of those with the same publication points and schedule only one is kept."""
 
 HOPELESS = 0.1
-"""Tables below this share of the best fitness are no specialists."""
+"""Tables below this share of the best fitness are no specialists, limits aside."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def blame_of_others(layout: Layout, specialist: Elite, best: Elite, even: float)
 
 def _serves(specialist: Elite, number: int, best: Elite) -> bool:
     known = specialist.pace is not None and specialist.pace.shares[number] > 0.0
-    return known and specialist.fitness > max(0.0, HOPELESS * best.fitness)
+    return known and specialist.merit > max(0.0, HOPELESS * best.merit)
 
 
 def _us(specialist: Elite, number: int) -> float:

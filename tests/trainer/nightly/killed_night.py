@@ -39,7 +39,11 @@ class Moment(StrEnum):
 
 
 def candidate_is_better(
-    config: Any, hours: Sequence[str], subjects: Sequence[Subject], display: Any
+    config: Any,
+    hours: Sequence[str],
+    subjects: Sequence[Subject],
+    display: Any,
+    objective: Any,
 ) -> list[Comparison]:
     """Return measurements in which the candidate is better."""
     others = {one.name: 100.0 for one in subjects if one.name != CANDIDATE}

@@ -7,8 +7,11 @@ import pytest
 
 from envs import Comparison, Machine, Result, Subject
 from envs.comparison import Row
+from envs.objective import Limit, Objective
+from policies import Signature, build_seed
 from trainer.config import HeldOutConfig
 from trainer.nightly.judge import FARTHEST, judge
+from trainer.nightly.training import with_served_limits
 
 SETTINGS = HeldOutConfig(resamples=999)
 
@@ -45,6 +48,46 @@ def test_a_candidate_better_on_every_block_is_promoted() -> None:
     assert verdict.decisive.low <= verdict.decisive.ratio <= verdict.decisive.high
     assert verdict.throughput == {"candidate": 120, "champion": 100, "silo": 150}
     assert verdict.machine == Machine("threads", 2)
+
+
+def test_a_candidate_beyond_a_limit_is_not_promoted() -> None:
+    limits = (Limit("abort_rate", None, 0.3),)
+    measured = blocks([118, 120, 122], champion=100)
+    for found in measured:
+        found.objective = Objective(limits=limits)
+    assert judge(measured, SETTINGS, 1).promotes
+    for found in measured[:2]:  # the median run decides
+        row = found.row("candidate")
+        assert row is not None
+        row.repeats[:] = [replace(result, abort_rate=0.5) for result in row.repeats]
+    verdict = judge(measured, SETTINGS, 1)
+    assert not verdict.promotes
+    assert verdict.beyond == "abort_rate 0.5 > 0.3"
+    assert verdict.decisive.ratio > 1.1
+
+
+def test_a_candidate_is_judged_by_the_objective() -> None:
+    measured = blocks([118, 120, 122], champion=100)
+    for found in measured:
+        found.objective = Objective("abort_rate")
+        for row in found.rows:
+            rate = 0.2 if row.subject.name == "candidate" else 0.4
+            row.repeats[:] = [replace(result, abort_rate=rate) for result in row.repeats]
+    assert judge(measured, SETTINGS, 1).decisive.ratio == pytest.approx(2.0)
+
+
+def test_the_limits_of_the_served_policy_hold_unless_replaced(tpcc: Signature) -> None:
+    own = Objective(limits=(Limit("p99", "delivery", 100.0),))
+    served = Objective(
+        "mean", (), (Limit("p99", "delivery", 50.0), Limit("cv", None, 2.0), Limit("p99", "x", 1.0))
+    )
+    policy = build_seed("occ", tpcc)
+    assert with_served_limits(own, None) == own
+    assert with_served_limits(own, policy) == own
+    policy = replace(policy, provenance={"objective": served.as_dict()})
+    assert with_served_limits(own, policy).limits == (*own.limits, Limit("cv", None, 2.0))
+    several = replace(policy, provenance={"objective": [served.as_dict()]})
+    assert with_served_limits(own, several) == own
 
 
 def test_a_policy_that_starves_transactions_is_neither_promoted_nor_an_opponent() -> None:

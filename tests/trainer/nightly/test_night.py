@@ -61,7 +61,9 @@ def trained(signature: Signature, monkeypatch: pytest.MonkeyPatch) -> list[date]
 def measured(monkeypatch: pytest.MonkeyPatch, *candidate: float) -> None:
     """Set the candidate's throughput on the blocks; the others have 100."""
 
-    def measure(config: Any, hours: Sequence[str], subjects: Any, display: Any) -> list[Comparison]:
+    def measure(
+        config: Any, hours: Sequence[str], subjects: Any, display: Any, objective: Any
+    ) -> list[Comparison]:
         others = {one.name: 100.0 for one in subjects if one.name != "candidate"}
         return blocks(candidate, **others)
 

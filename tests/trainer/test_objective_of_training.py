@@ -1,0 +1,90 @@
+"""Trainings for other objectives than throughput, on virtual cores of the compiled engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from envs.objective import Objective
+from policies import load
+from tests.trainer.tiny_training import TINY, run_of, start_training
+from trainer.checkpoint import Checkpoint
+
+LONGER = ("run.seconds=0.02", "run.repeats=2", "search.generations=2")
+
+
+def train(folder: Path, *settings: str, code: int = 0) -> str:
+    process = start_training(folder, *TINY, *LONGER, *settings)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == code, output
+    return output
+
+
+def test_a_policy_is_trained_within_limits(tmp_path: Path) -> None:
+    limits = 'objective.limits={new_order.p90: 1s, "*.mean": 100x best, throughput: 0.001x silo}'
+    output = train(tmp_path, limits)
+    assert "limit: new_order.p90 ≤ 1,000,000 µs" in output
+    assert "limit: throughput ≥ " in output
+    assert "use it" in output or "no gain" in output or "not decided" in output
+    folder = run_of(tmp_path)
+    found = Objective.from_dict(load(folder / "policy.json").provenance["objective"])
+    names = [limit.name for limit in found.limits]
+    means = [f"{name}.mean" for name in ("new_order", "payment", "delivery")]
+    assert names == ["new_order.p90", *means, "throughput"]
+    state = Checkpoint.load(folder)
+    assert state.objectives == [found.as_dict()]
+    # 2 ms slices of two cores have ten NewOrders or so, and a p90 needs ten.
+    assert state.stretch == state.least_stretch >= 1
+    assert all(
+        len(ratios) == len(found.limits)
+        for entry in state.samples
+        for scenario in entry["scenarios"]
+        for ratios in scenario["limit_ratios"]
+    )
+    closing = json.loads((folder / "comparison.json").read_text())
+    assert Objective.from_dict(closing["objective"]) == found
+
+
+def test_a_policy_beyond_its_limits_is_not_recommended(tmp_path: Path) -> None:
+    train(tmp_path, "objective=mean_latency", "objective.limits={mean: 0.001x silo}")
+    last = Checkpoint.load(run_of(tmp_path)).history[-1]
+    assert last.excess > 100.0
+    assert last.incumbent_words.startswith("beyond the limits by ")
+    verdict = json.loads((run_of(tmp_path) / "comparison.json").read_text())["verdict"]
+    assert verdict["objective"] == "mean latency"
+    assert verdict["beyond"].startswith("mean ")
+    assert verdict["kind"] != "better"
+
+
+def test_runs_too_short_for_a_percentile_are_refused_with_the_length(tmp_path: Path) -> None:
+    output = train(tmp_path, "objective=p999", "run.seconds=0.01", code=1)
+    assert "run.seconds=0.01 is too short for a percentile of " in output
+    assert "; set run.seconds=" in output
+
+
+def test_a_front_is_kept_measured_drawn_and_chosen_from(tmp_path: Path) -> None:
+    output = train(tmp_path, "objective.front=[throughput,mean]", "objective.prefer=mean")
+    folder = run_of(tmp_path)
+    document = json.loads((folder / "front" / "front.json").read_text())
+    assert document["objective"]["front"] == ["throughput", "mean"]
+    names = [entry["name"] for entry in document["policies"]]
+    assert names
+    assert {entry["name"] for entry in document["baselines"]} == {"silo"}
+    figures = [(entry["throughput"], entry["mean"]) for entry in document["policies"]]
+    # Non-dominated: with less throughput comes less latency.
+    assert figures == sorted(figures, reverse=True)
+    for entry in document["policies"]:
+        policy = load(folder / "front" / entry["file"])
+        assert policy.name == entry["name"]
+    assert (folder / "front.png").stat().st_size > 1000
+    assert "(chosen)" in output or document["chosen"] not in names
+
+
+def test_objectives_are_resumed_and_may_not_change(tmp_path: Path) -> None:
+    train(tmp_path, "objective=mean_latency", "search.generations=1")
+    name = run_of(tmp_path).name
+    resume = [f"resume={name}", "search.generations=2"]
+    output = train(tmp_path, *resume, "objective=p90", code=2)
+    assert "objective.name is p90, but was mean_latency" in output
+    train(tmp_path, *resume)
+    assert len(Checkpoint.load(run_of(tmp_path)).history) == 2

@@ -1,0 +1,152 @@
+"""The objective of each scenario, after the baselines that its limits refer to were measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from envs import (
+    MeasuringError,
+    Result,
+    RunRound,
+    Subject,
+    TunedBackoff,
+    finished,
+    subject_of,
+)
+from envs.objective import Objective
+from policies import Signature
+from trainer.config import TrainConfig
+from trainer.evaluation.measure import Counter
+from trainer.objective import (
+    BEYOND_LEAST,
+    commits_needed,
+    is_relative,
+    objective_of,
+    with_margin,
+)
+from trainer.progress import Display
+from trainer.scenario import Scenario
+
+RUNS = 4
+"""Length of the run that gives the baselines' figures, in runs of the comparison."""
+
+
+@dataclass(frozen=True)
+class MeasuredObjective:
+    """The objective of a scenario.
+
+    Attributes:
+        objective: the objective, with absolute limits.
+        slices: the length of a rung that has enough transactions for its percentiles, in slices.
+    """
+
+    objective: Objective
+    slices: int = 1
+
+
+def measure_objective(
+    config: TrainConfig,
+    signature: Signature,
+    scenario: Scenario,
+    run_round: RunRound,
+    tuned: TunedBackoff,
+    display: Display,
+) -> MeasuredObjective:
+    """Return the objective in a scenario. Measures only what its limits and percentiles need.
+
+    Args:
+        config: all settings.
+        signature: of the workload.
+        scenario: the scenario.
+        run_round: measures in it.
+        tuned: the backoff of `silo_tuned` in it.
+        display: shows the limits and the length of rungs.
+
+    Raises:
+        MeasuringError: a baseline can't run or lacks a figure, or a comparison's runs are too short
+            for a percentile.
+    """
+    chosen = config.objective
+    if not is_relative(chosen, signature):
+        objective = objective_of(chosen, signature, {})
+        if not commits_needed(objective, signature, 1):
+            return MeasuredObjective(objective)
+    silo = tuned.silo()
+    subjects = [silo]
+    if is_relative(chosen, signature):
+        subjects += [
+            subject_of(name, signature, lambda: tuned)
+            for name in config.baselines
+            if name != silo.name
+        ]
+    found = _measured(config, scenario, run_round, subjects, display)
+    named = {name: found[name] for name in found if name in config.baselines or name == silo.name}
+    try:
+        objective = objective_of(chosen, signature, named)
+    except ValueError as error:
+        raise MeasuringError(f"{scenario.prefix}{error}") from None
+    for limit in objective.limits:
+        display.say(f"{scenario.prefix}limit: {limit.text}")
+    pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
+    _refuse_too_short(config, scenario, objective, signature, pace)
+    needed = commits_needed(objective, signature, 1)
+    seconds = max((needed[name] / pace[name] for name in needed), default=0.0)
+    slices = max(1, math.ceil(seconds / config.evaluation.slice_seconds))
+    if slices > 1:
+        rarest = max(needed, key=lambda name: needed[name] / pace[name])
+        rung = slices * config.evaluation.slice_seconds * 1e3
+        display.say(
+            f"{scenario.prefix}first rung {rung:g} ms: {silo.name} then commits "
+            f"{needed[rarest]:g} {rarest} or more, for a percentile of their latency"
+        )
+    return MeasuredObjective(objective, slices)
+
+
+def searched(config: TrainConfig, objective: Objective) -> Objective:
+    """Return the objective of the search, whose limits are stricter by `objective.margin`."""
+    return with_margin(objective, config.objective.margin)
+
+
+def _measured(
+    config: TrainConfig,
+    scenario: Scenario,
+    run_round: RunRound,
+    subjects: list[Subject],
+    display: Display,
+) -> dict[str, Result]:
+    counter = Counter(display, f"{scenario.prefix}measure the baselines", len(subjects))
+    results: dict[str, Result] = {}
+    seconds = RUNS * config.run.seconds
+    for index, outcome in run_round(
+        subjects, seconds, warmup=config.run.warmup, seed=scenario.config.seed
+    ):
+        results[subjects[index].name] = finished(outcome)
+        counter.step()
+    return results
+
+
+def _refuse_too_short(
+    config: TrainConfig,
+    scenario: Scenario,
+    objective: Objective,
+    signature: Signature,
+    pace: Mapping[str, float],
+) -> None:
+    """Refuse a percentile that a run of the comparison can't decide.
+
+    Raises:
+        MeasuringError: the runs are too short.
+    """
+    seconds = config.run.seconds
+    for name, commits in commits_needed(objective, signature, BEYOND_LEAST).items():
+        made = pace[name] * seconds
+        if made < commits:
+            enough = f"{commits / pace[name]:.1g}" if pace[name] else None
+            cure = f"set run.seconds={enough} or more" if enough else "leave this limit out"
+            raise MeasuringError(
+                f"{scenario.prefix}run.seconds={seconds:g} is too short for a percentile of "
+                f"{name}: silo_tuned commits {made:,.0f} of them, and {commits:,.0f} are needed; "
+                f"{cure}"
+            )
