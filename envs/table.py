@@ -34,9 +34,9 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
 
     The columns are throughput, its spread, the ratio to the first policy by the objective, and the
     abort rate. Then come the latency of all transactions (mean and L2 norm in µs, coefficient of
-    variation) and that of each type (p50 and p99 in µs). A p99 far above that of the best other policy has an
-    exclamation mark. The best throughput is bold. An open loop adds commits
-    divided by arrivals, the lag at the end, and the share of busy time. A policy that did not keep
+    variation) and that of each type (p50 and p99 in µs). A p99 far above that of the best other
+    policy has an exclamation mark. The best throughput is bold. An open loop adds commits divided
+    by arrivals, the lag at the end, and the share of busy time. A policy that did not keep
     the workload's mix has a star, and the commits of the types left out are further columns.
 
     Args:
