@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 from rich.table import Table
 
@@ -135,6 +134,8 @@ def recorded(trace: Trace, part: Part) -> Likeness:
     Raises:
         TraceError: the trace can't be read.
     """
+    import duckdb  # slow to load, and few commands come here
+
     files = [str(path) for day in part.days for path in trace.files(day)]
     given = {"files": files, "first": part.first_us, "end": part.end_us}
     config: dict[str, str | bool | int | float | list[str]] = {

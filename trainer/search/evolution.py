@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from deap import base, tools
-
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.limits import check_distances, check_proposals, check_shares
@@ -55,16 +53,13 @@ class EvolutionConfig(SearchConfig):
     crossover: float = 0.0
 
 
-class Fitness(base.Fitness):
-    """A single number, to be maximised."""
-
-    weights = (1.0,)
-
-
 class Individual(list[int]):
     """A vector with its fitness, as DEAP's operators expect it."""
 
     def __init__(self, candidate: Candidate) -> None:
+        # DEAP is slow to load, and most commands import this module only for its settings.
+        from trainer.search.fitness import Fitness
+
         super().__init__(candidate.vector)
         self.origin = candidate.origin
         self.fitness = Fitness()
@@ -85,6 +80,8 @@ class Evolution:
     def __init__(
         self, space: Space, config: EvolutionConfig, start: Sequence[Candidate], seed: int
     ) -> None:
+        from deap import base, tools
+
         _check(config)
         self._config = config
         self._random = Random(seed)
