@@ -181,8 +181,8 @@ def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
         "Skew: share of a table's accesses that are to its hottest row, and hottest 1 % of rows",
         *("table", "rows", "hottest", "hottest 1 %", "replayed rows", "hottest", "hottest 1 %"),
     )
-    for table, one in sorted(trace.skew.items()):
-        skew.add_row(visible(table), *_skew_cells(one), *_skew_cells(replay.skew.get(table)))
+    for table, table_skew in sorted(trace.skew.items()):
+        skew.add_row(visible(table), *_skew_cells(table_skew), *_skew_cells(replay.skew.get(table)))
     return mix, skew
 
 
