@@ -20,7 +20,7 @@ from envs.engine_interface import load_engine
 from traces.atomic_file import replaced_atomically
 
 FORMAT = "heddle-history"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version 1 separated names by line breaks, so that no name could contain one."""
 
 NAMES = ("tables", "types", "reasons")
@@ -40,7 +40,7 @@ _ATTEMPT = np.dtype(
         ("ended", np.uint64),
         ("incarnation", np.uint64),
         ("operations", np.uint32),
-        ("of_the_past", np.uint8),
+        ("on_snapshot", np.uint8),
     ],
     align=True,
 )
@@ -70,9 +70,12 @@ _COLUMNS = {
     "began": pa.uint64(),
     "ended": pa.uint64(),
     "incarnation": pa.uint64(),
-    "of_the_past": pa.bool_(),
+    "on_snapshot": pa.bool_(),
 }
 """The columns of attempts that hold numbers."""
+
+FORMER_COLUMNS = {"on_snapshot": "of_the_past"}
+"""The names of columns in files of the versions 1 and 2."""
 
 
 class HistoryFileError(ValueError):
@@ -86,7 +89,7 @@ class History:
     Attributes:
         attempts: structured array with one row per attempt, by worker and in order. Its fields are
             `worker`, `type`, `end` (index into `ENDS`), `reason`, `began`, `ended`, `incarnation`,
-            `operations` (number of rows in the other array) and `of_the_past` (1 for a transaction
+            `operations` (number of rows in the other array) and `on_snapshot` (1 for a transaction
             on a snapshot).
         operations: structured array with the operations of all attempts, in their order. Its fields
             are `key`, `version`, `place`, `digest`, `bytes`, `table`, `kind` (index into `KINDS`)
@@ -181,7 +184,7 @@ class History:
             "began": pa.array(attempts["began"]),
             "ended": pa.array(attempts["ended"]),
             "incarnation": pa.array(attempts["incarnation"]),
-            "of_the_past": pa.array(attempts["of_the_past"] != 0),
+            "on_snapshot": pa.array(attempts["on_snapshot"] != 0),
             "operations": pa.LargeListArray.from_arrays(pa.array(offsets), inner),
         }
         metadata = {
@@ -198,10 +201,11 @@ class History:
         if metadata.get("format") != FORMAT:
             raise ValueError(f"the metadata lacks format={FORMAT}")
         version = metadata["schema_version"]
-        if version not in ("1", str(SCHEMA_VERSION)):
+        if version not in ("1", "2", str(SCHEMA_VERSION)):
             raise ValueError(
-                f"schema_version is {version}; this version of Heddle reads 1 and {SCHEMA_VERSION}"
+                f"schema_version is {version}; this version of Heddle reads 1 to {SCHEMA_VERSION}"
             )
+        former = FORMER_COLUMNS if version in ("1", "2") else {}
         names = {
             name: tuple(
                 metadata[name].split("\n") if version == "1" else _name_list(metadata[name])
@@ -223,7 +227,8 @@ class History:
         attempts["end"] = _numbers(table["end"], "end", ENDS)
         attempts["reason"] = _numbers(table["reason"], "reason", names["reasons"])
         for name, kind in _COLUMNS.items():
-            attempts[name] = _values(table[name], name, kind)
+            column = former.get(name, name)
+            attempts[name] = _values(table[column], column, kind)
         operations = np.zeros(len(inner), _OPERATION)
         operations["kind"] = _numbers(inner.field("kind"), "kind", KINDS)
         operations["table"] = _numbers(inner.field("table"), "table", names["tables"])

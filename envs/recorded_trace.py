@@ -49,7 +49,7 @@ class EngineTrace(Protocol):
         """Return a worker's transactions, in order, as a structured array.
 
         Its fields are `began_us` (since the begin of the trace), `accesses` and `hints` (numbers of
-        the transaction's accesses and hints), `type`, `rolled_back`, and `of_the_past` (1 for a
+        the transaction's accesses and hints), `type`, `rolled_back`, and `on_snapshot` (1 for a
         transaction on a snapshot, whose accesses are not recorded).
         """
 
@@ -117,7 +117,7 @@ class RecordedTrace:
         """Return a worker's next transactions up to a time, with ids that are still 0."""
         first, rows, accesses, hints = worker.until(last_us)
         types = rows["type"].astype(np.int64)
-        known = rows["of_the_past"] == 0
+        known = rows["on_snapshot"] == 0
         begin = self.recorded.began_us + rows["began_us"].astype(np.int64)
         outcome = np.where(
             rows["rolled_back"] != 0, OUTCOMES.index("rolled_back"), OUTCOMES.index("committed")

@@ -141,7 +141,7 @@ class _Place:
     def items(self) -> list[_Place]:
         if not isinstance(self.value, list):
             raise self.wrong("a list")
-        return [_Place(self.path, f"{self.key}[{i}]", one) for i, one in enumerate(self.value)]
+        return [_Place(self.path, f"{self.key}[{i}]", item) for i, item in enumerate(self.value)]
 
     def text(self) -> str:
         if not isinstance(self.value, str) or not self.value:
@@ -200,7 +200,7 @@ def _type(place: _Place) -> TransactionType:
     accesses = _named_once(place.at("accesses"))
     return TransactionType(
         name=place.at("name").text(),
-        accesses=tuple(_access(one, number) for number, one in enumerate(accesses)),
+        accesses=tuple(_access(access, number) for number, access in enumerate(accesses)),
     )
 
 

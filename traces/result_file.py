@@ -97,7 +97,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
         if isinstance(value, list | tuple):
             if any(isinstance(item, Mapping) for item in value):
                 continue
-            value = {str(at): one for at, one in enumerate(value)}
+            value = {str(at): item for at, item in enumerate(value)}
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
         else:

@@ -946,9 +946,9 @@ class Training:
         ]
         if len(places) == 1:
             return places[0]
-        for place, one in zip(places, closings, strict=False):
-            on_real = one.validation.scores(LEARNED) if one.validation is not None else {}
-            place |= _scores_written(one.comparison.scores(LEARNED), on_real)
+        for place, closing in zip(places, closings, strict=False):
+            on_real = closing.validation.scores(LEARNED) if closing.validation is not None else {}
+            place |= _scores_written(closing.comparison.scores(LEARNED), on_real)
         return {"combine": self._config.robust.combine, SCENARIOS_KEY: places}
 
 

@@ -249,14 +249,14 @@ def _exceeded(limit: Limit, figure: float | None) -> str:
     return f"{visible(limit.name)} {found} {sign} {metric.text(limit.value)}"
 
 
-def _kind(one: RatioInterval) -> Kind:
-    if one.low is None or one.high is None:
-        tied = one.repeats > 1 and abs(one.ratio - 1) < TIE
+def _kind(interval: RatioInterval) -> Kind:
+    if interval.low is None or interval.high is None:
+        tied = interval.repeats > 1 and abs(interval.ratio - 1) < TIE
         return Kind.NO_DIFFERENCE if tied else Kind.UNDECIDED
-    if one.low > 1 or one.high < 1:
-        return Kind.BETTER if one.low > 1 else Kind.WORSE
+    if interval.low > 1 or interval.high < 1:
+        return Kind.BETTER if interval.low > 1 else Kind.WORSE
     # A wide interval does not show equality.
-    return Kind.UNDECIDED if _is_wide(one.low, one.high) else Kind.NO_DIFFERENCE
+    return Kind.UNDECIDED if _is_wide(interval.low, interval.high) else Kind.NO_DIFFERENCE
 
 
 def _is_wide(low: float, high: float) -> bool:
@@ -275,4 +275,4 @@ def same_as_known(document: PolicyDocument) -> str | None:
     if all(backoff == first for backoff in backoffs) and not any((*first.abort, *first.commit)):
         words = f"{policy_words('occ')} under a constant backoff of {first.initial_us:g} µs"
         known[words] = replace(SEEDS["occ"](document.signature), backoff=document.backoff)
-    return next((words for words, one in known.items() if not explain(one, document).cells), None)
+    return next((words for words, seed in known.items() if not explain(seed, document).cells), None)

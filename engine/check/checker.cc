@@ -135,7 +135,7 @@ class Check {
  private:
   static bool has_past(const WorkerLog& log) {
     for (std::size_t at = 0; at < log.attempts.size(); ++at) {
-      if (log.attempts[at].of_the_past) return true;
+      if (log.attempts[at].on_snapshot) return true;
     }
     return false;
   }
@@ -164,8 +164,8 @@ class Check {
     return findings_.words().row(keys_.key(key).table, keys_.key(key).word);
   }
 
-  [[nodiscard]] bool of_the_past(std::uint32_t node) const {
-    return !windows_.empty() && transactions_.attempt(node).of_the_past;
+  [[nodiscard]] bool on_snapshot(std::uint32_t node) const {
+    return !windows_.empty() && transactions_.attempt(node).on_snapshot;
   }
 
   // ---- one row ---------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Check {
     }
     if (!version.content.agrees(read.bytes, read.digest)) report_content(key, at, version.node);
     serialization_.add(version.node, at.node(), Why::wr);
-    if (of_the_past(at.node())) {
+    if (on_snapshot(at.node())) {
       Window& window = windows_[at.node()];
       window.from = std::max(window.from, transactions_.attempt(version.node).began);
     }
@@ -298,7 +298,7 @@ class Check {
 
   void add_overwrite(std::uint32_t reader, std::uint32_t writer) {
     serialization_.add(reader, writer, Why::rw);
-    if (!of_the_past(reader)) return;
+    if (!on_snapshot(reader)) return;
     Window& window = windows_[reader];
     window.to = std::min(window.to, transactions_.attempt(writer).ended);
   }
@@ -374,7 +374,7 @@ class Check {
       const Miss found{at.node(), key,         miss.version, transactions_.attempt(at.node()).ended,
                        false,     then_changed};
       // The time of a snapshot reader's state is known when all its reads have been examined.
-      if (of_the_past(at.node())) {
+      if (on_snapshot(at.node())) {
         misses_.push_back(found);
       } else {
         lives_.place(found);
@@ -462,7 +462,7 @@ class Check {
 
   /// For a snapshot reader.
   void narrow(Miss& miss) const {
-    if (!of_the_past(miss.node)) return;
+    if (!on_snapshot(miss.node)) return;
     miss.from = windows_[miss.node].from;
     miss.to = std::min(miss.to, windows_[miss.node].to);
   }

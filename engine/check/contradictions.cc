@@ -65,7 +65,7 @@ class Contradictions {
   }
 
   void look_at_write(const Operation& one) {
-    if (attempt_.of_the_past)
+    if (attempt_.on_snapshot)
       report(one, "although it read a snapshot, where no transaction writes");
     const bool taken_back = one.is(flag::kOwn);
     if (!taken_back && attempt_.end == End::rolled_back) {

@@ -93,7 +93,7 @@ std::string Words::transaction(std::uint32_t node) const {
   text +=
       attempt.type < types.size() ? printable(types[attempt.type]) : std::to_string(attempt.type);
   text += attempt.end == End::committed ? "" : ", rolled back";
-  text += attempt.of_the_past ? ", reads a snapshot" : "";
+  text += attempt.on_snapshot ? ", reads a snapshot" : "";
   text += "; from " + std::to_string(attempt.began) + " to " + std::to_string(attempt.ended) + "):";
   const std::uint32_t shown = std::min(attempt.operations, kMost);
   for (std::uint32_t offset = 0; offset < shown; ++offset) {

@@ -98,7 +98,7 @@ struct Attempt {
   std::uint64_t incarnation = 0;  ///< 0: nothing was visible to others before it committed
   std::uint16_t type = 0;
   End end = End::committed;
-  bool of_the_past = false;  ///< it read a state of the database from some time before it began
+  bool on_snapshot = false;  ///< it read a state of the database from some time before it began
   std::uint8_t reason = 0;   ///< the abort reason: an index into History::reasons
 };
 

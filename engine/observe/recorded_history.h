@@ -56,9 +56,9 @@ class RecordedHistory {
           sizes_(history.sizes_),
           worker_(worker) {}
 
-    void begin(int type, bool of_the_past) override {
+    void begin(int type, bool on_snapshot) override {
       sizes_.tell(worker_, log_.bytes());
-      check::Recorder<M>::begin(type, of_the_past);
+      check::Recorder<M>::begin(type, on_snapshot);
     }
 
    private:

@@ -25,7 +25,7 @@ struct TracedTransaction {
   std::uint16_t type = 0;
   std::uint16_t hints = 0;  ///< number of its worker's next hints that are its own
   bool rolled_back = false;
-  bool of_the_past = false;  ///< it read a snapshot: its reads are not recorded
+  bool on_snapshot = false;  ///< it read a snapshot: its reads are not recorded
 };
 
 /// One access of a transaction, as its procedure requested it.
@@ -100,7 +100,7 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
         worker_(worker),
         trace_began_(trace.began_) {}
 
-  void begin(int type, bool of_the_past) override {
+  void begin(int type, bool on_snapshot) override {
     if (again_) return;
     sizes_.tell(worker_, log_.bytes());
     first_ = log_.accesses.size();
@@ -108,11 +108,11 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
     transaction_ = {
         .began_us = static_cast<std::uint64_t>(M::microseconds(M::now() - trace_began_)),
         .type = static_cast<std::uint16_t>(type),
-        .of_the_past = of_the_past};
+        .on_snapshot = on_snapshot};
   }
 
   TransactionOperations<M>& watch(AnyTransaction<M>& txn, const std::byte* input) override {
-    if (transaction_.of_the_past) return txn;  // its reads cause no conflicts
+    if (transaction_.on_snapshot) return txn;  // its reads cause no conflicts
     // Possibly a repeated run: the procedure makes every access again.
     log_.accesses.truncate(first_);
     if (inputs_.has_hints() && transaction_.hints == 0) add_hints(input);

@@ -34,11 +34,11 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   /// @param order counts events, on a machine of one thread: their order is then exact
   Recorder(WorkerLog& log, std::uint64_t& order) : log_(log), order_(order) {}
 
-  void begin(int type, bool of_the_past) override {
+  void begin(int type, bool on_snapshot) override {
     attempt_ = {.began = moment(kBefore),
                 .first = log_.operations.size(),
                 .type = static_cast<std::uint16_t>(type),
-                .of_the_past = of_the_past};
+                .on_snapshot = on_snapshot};
     started_ = false;
     forget_notes();
   }
@@ -59,7 +59,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     attempt_.end = attempt.outcome == Outcome::commit     ? End::committed
                    : attempt.outcome == Outcome::rollback ? End::rolled_back
                                                           : End::aborted;
-    if (attempt_.of_the_past) {
+    if (attempt_.on_snapshot) {
       attempt_.operations = noted();
     } else {
       if (txn.incarnation() != incarnation_) attempt_.incarnation = incarnation_;

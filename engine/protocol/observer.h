@@ -20,8 +20,8 @@ class Observer {
   virtual ~Observer() = default;
 
   /// Called when an attempt begins.
-  /// @param of_the_past it reads a snapshot
-  virtual void begin(int type, bool of_the_past) = 0;
+  /// @param on_snapshot it reads a snapshot
+  virtual void begin(int type, bool on_snapshot) = 0;
 
   /// Called when the procedure begins, possibly not for the first time in the attempt: it makes
   /// every access again.

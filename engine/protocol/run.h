@@ -91,9 +91,9 @@ class ObservedAttempts final : public ExecutorAttempts<M, Executor> {
         snapshot_(storage, worker) {}
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) override {
-    const bool of_the_past = procedures_.is_snapshot(type);
-    observer_.begin(type, of_the_past);
-    if (of_the_past) return query(input);
+    const bool on_snapshot = procedures_.is_snapshot(type);
+    observer_.begin(type, on_snapshot);
+    if (on_snapshot) return query(input);
     return this->execute(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
   }
 

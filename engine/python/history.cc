@@ -31,7 +31,7 @@ struct AttemptRow {
   std::uint64_t ended;
   std::uint64_t incarnation;
   std::uint32_t operations;
-  std::uint8_t of_the_past;
+  std::uint8_t on_snapshot;
 };
 
 struct OperationRow {
@@ -62,7 +62,7 @@ py::array_t<AttemptRow> attempts_of(const HistoryHandle& handle) {
                 attempt.ended,
                 attempt.incarnation,
                 attempt.operations,
-                static_cast<std::uint8_t>(attempt.of_the_past)};
+                static_cast<std::uint8_t>(attempt.on_snapshot)};
     }
   }
   return rows;
@@ -143,7 +143,7 @@ HistoryHandle history_from(const py::array_t<AttemptRow>& attempts,
     attempt.incarnation = row->incarnation;
     attempt.type = row->type;
     attempt.end = static_cast<check::End>(row->end);
-    attempt.of_the_past = row->of_the_past != 0;
+    attempt.on_snapshot = row->on_snapshot != 0;
     attempt.reason = row->reason;
     log.attempts.push_back(attempt);
     for (std::uint32_t i = 0; i < row->operations; ++i) {
@@ -160,7 +160,7 @@ HistoryHandle history_from(const py::array_t<AttemptRow>& attempts,
 
 void bind_history(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(AttemptRow, worker, type, end, reason, began, ended, incarnation, operations,
-                       of_the_past);
+                       on_snapshot);
   PYBIND11_NUMPY_DTYPE(OperationRow, key, version, place, digest, bytes, table, kind, flags);
   py::class_<HistoryHandle>(
       module, "History",

@@ -22,7 +22,7 @@ struct TransactionRow {
   std::uint16_t type;
   std::uint16_t hints;
   std::uint8_t rolled_back;
-  std::uint8_t of_the_past;
+  std::uint8_t on_snapshot;
 };
 
 struct AccessRow {
@@ -36,7 +36,7 @@ TransactionRow row_of(const TracedTransaction& one) {
           one.type,
           one.hints,
           static_cast<std::uint8_t>(one.rolled_back),
-          static_cast<std::uint8_t>(one.of_the_past)};
+          static_cast<std::uint8_t>(one.on_snapshot)};
 }
 AccessRow row_of(const TracedAccess& one) { return {one.key, one.state}; }
 AccessRow row_of(const Hint& one) { return {one.key, one.state}; }
@@ -61,7 +61,7 @@ py::array_t<Row> rows_of(const Log& log, std::size_t first, std::size_t count) {
 }  // namespace
 
 void bind_recorded_trace(py::module_& module) {
-  PYBIND11_NUMPY_DTYPE(TransactionRow, began_us, accesses, type, hints, rolled_back, of_the_past);
+  PYBIND11_NUMPY_DTYPE(TransactionRow, began_us, accesses, type, hints, rolled_back, on_snapshot);
   PYBIND11_NUMPY_DTYPE(AccessRow, key, state);
   using Handle = RecordedTraceHandle;
   py::class_<Handle>(module, "RecordedTrace",

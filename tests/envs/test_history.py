@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_a_file_that_is_not_a_history_is_refused(history: History, tmp_path: Pat
         ("operations", pa.array(["x"]), "operations: of type string; must be a list"),
         ("operations", pa.array([[1]]), "operations: a list of int64; must be a list of structs"),
         ("operations", pa.nulls(1, pa.list_(pa.int8())), "operations: 1 rows have no value"),
-        ("of_the_past", pa.array(["maybe"]), "of_the_past: "),
+        ("on_snapshot", pa.array(["maybe"]), "on_snapshot: "),
     ],
 )
 def test_invalid_columns_are_refused(
@@ -172,14 +173,26 @@ def test_names_do_not_break_lines_of_findings(history: History) -> None:
     assert all(line.isprintable() for line in anomaly["text"].splitlines())
 
 
-def test_a_history_of_the_first_version_is_read(history: History, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_history_of_an_older_version_is_read(
+    history: History, tmp_path: Path, version: str
+) -> None:
     path = tmp_path / "history.parquet"
-    history.save(path)
+    attempts = history.attempts.copy()
+    attempts["on_snapshot"][0] = 1
+    replace(history, attempts=attempts).save(path)
     table = pq.read_table(path)
-    names = {name: "\n".join(getattr(history, name)) for name in NAMES}
-    older = {**table.schema.metadata, "schema_version": "1", **names}
+    lines = {name: "\n".join(getattr(history, name)) for name in NAMES}
+    names = lines if version == "1" else {}
+    known = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    older = {**known, "schema_version": version, **names}
+    table = table.rename_columns(
+        ["of_the_past" if name == "on_snapshot" else name for name in table.column_names]
+    )
     pq.write_table(table.replace_schema_metadata(older), path)
-    assert History.load(path).types == history.types
+    read = History.load(path)
+    assert read.types == history.types
+    assert list(read.attempts["on_snapshot"]) == list(attempts["on_snapshot"])
 
 
 def test_histories_convert_to_registers(history: History) -> None:

@@ -81,7 +81,7 @@ class FakeTrace:
             for one in self._of[worker]
         ]
         kinds = [("began_us", "u8"), ("accesses", "u4"), ("type", "u2"), ("hints", "u2")]
-        return np.array(rows, [*kinds, ("rolled_back", "u1"), ("of_the_past", "u1")])
+        return np.array(rows, [*kinds, ("rolled_back", "u1"), ("on_snapshot", "u1")])
 
     def accesses(self, worker: int, first: int, count: int) -> np.ndarray:
         made = [access for one in self._of[worker] for access in one.accesses]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,28 @@ WORKLOAD = '[[["r", "a"], ["w", "b"]], [["w", "a"]]]'
     ],
 )
 def test_a_command_that_measures_nothing_loads_no_slow_library(words: str, tmp_path: Path) -> None:
+    assert _loaded(words, SLOW, tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("words", ["train --settings", "policy list", "runs list"])
+def test_a_command_that_runs_no_search_loads_no_library_of_one(words: str, tmp_path: Path) -> None:
+    assert _loaded(words, ("deap", "moocore"), tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("words", ["runs list", "policy show occ", "lab makespan --help"])
+def test_a_command_without_settings_loads_no_hydra(words: str, tmp_path: Path) -> None:
+    assert _loaded(words, ("hydra",), tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("words", ["nightly --help", "nightly --settings"])
+def test_nightly_loads_of_the_slow_libraries_only_the_one_that_reads_a_trace(
+    words: str, tmp_path: Path
+) -> None:
+    assert _loaded(words, SLOW, tmp_path) in ("[]", "['pyarrow']")
+
+
+def _loaded(words: str, libraries: Sequence[str], tmp_path: Path) -> str:
+    """Return those of the libraries that a command has loaded, as text."""
     (tmp_path / "workload.json").write_text(WORKLOAD)
     program = (
         "import sys\n"
@@ -51,9 +74,10 @@ def test_a_command_that_measures_nothing_loads_no_slow_library(words: str, tmp_p
         "    main()\n"
         "except SystemExit as ended:\n"
         "    assert not ended.code, ended.code\n"
-        f"print('loaded', sorted({set(SLOW)!r} & set(sys.modules)))\n"
+        f"print('loaded', sorted({set(libraries)!r} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.stdout.endswith("loaded []\n"), done.stdout[-300:] + done.stderr
+    assert done.returncode == 0, done.stdout[-300:] + done.stderr
+    return done.stdout.rstrip().rpartition("loaded ")[2]

@@ -99,9 +99,9 @@ def fixed_access_lists(
     offsets = np.concatenate([[0], np.cumsum(counts[numbers])])
     access, table, kind = (np.zeros(offsets[-1], dtype) for dtype in (np.int16, np.int16, np.int8))
     key = np.zeros(offsets[-1], np.int64)
-    for number, one in enumerate(types):
+    for number, type_ in enumerate(types):
         rows = np.flatnonzero(numbers == number)
-        for made in one.accesses:
+        for made in type_.accesses:
             places = offsets[rows] + made.access
             access[places] = made.access
             table[places] = tables.index(made.table)

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 from rich.table import Table
 
@@ -135,6 +134,8 @@ def recorded(trace: Trace, part: Part) -> Likeness:
     Raises:
         TraceError: the trace can't be read.
     """
+    import duckdb  # slow to load, and few commands come here
+
     files = [str(path) for day in part.days for path in trace.files(day)]
     given = {"files": files, "first": part.first_us, "end": part.end_us}
     config: dict[str, str | bool | int | float | list[str]] = {
@@ -180,8 +181,8 @@ def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
         "Skew: share of a table's accesses that are to its hottest row, and hottest 1 % of rows",
         *("table", "rows", "hottest", "hottest 1 %", "replayed rows", "hottest", "hottest 1 %"),
     )
-    for table, one in sorted(trace.skew.items()):
-        skew.add_row(visible(table), *_skew_cells(one), *_skew_cells(replay.skew.get(table)))
+    for table, table_skew in sorted(trace.skew.items()):
+        skew.add_row(visible(table), *_skew_cells(table_skew), *_skew_cells(replay.skew.get(table)))
     return mix, skew
 
 

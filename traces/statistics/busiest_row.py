@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import duckdb
-
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.replay.likeness import MEMORY_LIMIT
@@ -48,6 +46,8 @@ def busiest_row(trace: Trace, part: Part) -> BusiestRow | None:
     Raises:
         TraceError: the trace is damaged.
     """
+    import duckdb  # slow to load, and few commands come here
+
     files = [str(path) for day in part.days for path in trace.files(day)]
     given = {"files": files, "first": part.first_us, "end": part.end_us}
     try:

@@ -25,8 +25,6 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import duckdb
-
 from traces.schema import WRITE_KINDS
 from traces.statistics.windows import WINDOW_MINUTES, WINDOWS_MINUTES
 from traces.trace_files import start_of
@@ -128,6 +126,8 @@ class HourCounter:
         types: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
+        import duckdb  # slow to load, and few commands come here
+
         if window_minutes not in WINDOWS_MINUTES:
             raise ValueError(f"window_minutes={window_minutes}: must divide 60")
         self._minutes = window_minutes
@@ -196,6 +196,8 @@ class HourCounter:
     def _rows(self, query: str, day: date, files: Sequence[Path]) -> list[tuple]:
         if not files:
             return []
+        import duckdb
+
         values = {
             "files": [str(file) for file in files],
             "midnight": start_of(day),

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-import duckdb
-
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.statistics.days import Day, valid, validated
@@ -97,6 +95,8 @@ def days_between(first: date, last: date) -> list[date]:
 
 
 def _measured(trace: Trace, day: date, counter: HourCounter) -> Day:
+    import duckdb  # slow to load, and few commands come here
+
     if day not in trace.days:
         return Day(day, counter.count(day, ()))
     trace.transactions(day)  # opens each file, so that errors of its schema name it

@@ -18,6 +18,7 @@ from envs.engine_interface import load_engine
 from envs.workload import workload_signature
 from traces.errors import TraceError
 from traces.reader import Trace
+from trainer.backtest.mark import MARK
 from trainer.backtest.next_day import NextDay, measure_next_day
 from trainer.backtest.step import Step
 from trainer.backtest.versions import Versions
@@ -30,9 +31,6 @@ from trainer.nightly.nights import Night
 from trainer.nightly.state import StateFolder
 from trainer.progress import Display
 from trainer.renamed import with_present_names
-
-MARK = "backtest.json"
-"""The file with the days and their results. A store of real nights does not have it."""
 
 SCHEMA_VERSION = 1
 

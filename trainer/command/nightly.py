@@ -11,7 +11,7 @@ import click
 from envs.workload import PART, TRACED
 from traces.errors import TraceError, disk_failed
 from traces.reader import open_trace
-from trainer.backtest.run import MARK
+from trainer.backtest.mark import MARK
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message, resumed_by
 from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text

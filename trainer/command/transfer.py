@@ -68,7 +68,7 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
     if not config.policy:
         raise UsageError("policy= names no policy; set it, such as policy=silo,learned.json")
     folder = make_output_folder(config.output, "transfer.json")
-    opened = [_open(one, each) for one, each in zip(found, configs, strict=True)]
+    opened = [_open(place, config) for place, config in zip(found, configs, strict=True)]
     transfer = _measure(config, opened)
     title = _title([column.place for column in opened])
     if transfer.measured:

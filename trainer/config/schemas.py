@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hydra.core.config_store import ConfigStore
-
 from trainer.config.classifying import ClassifyConfig
 from trainer.config.comparing import ContestConfig, EvaluateConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
@@ -16,6 +14,8 @@ from trainer.config.training import TrainConfig
 
 def register_schemas() -> None:
     """Register the types of all settings; `configs/*.yaml` name them in their defaults."""
+    from hydra.core.config_store import ConfigStore
+
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("check_schema", CheckConfig)

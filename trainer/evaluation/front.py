@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from deap import base, tools
+if TYPE_CHECKING:
+    from deap import base
+
+# DEAP is slow to load, and most commands never select: each function imports it.
 
 
 class _Point:
@@ -23,6 +27,8 @@ class _Point:
 
 @functools.cache
 def _fitness_class(metrics: int) -> type[base.Fitness]:
+    from deap import base
+
     return type("Fitness", (base.Fitness,), {"weights": (1.0,) * metrics})
 
 
@@ -41,6 +47,8 @@ def non_dominated(scores: Sequence[Sequence[float]]) -> list[int]:
     Args:
         scores: one sequence per policy, in which more is better.
     """
+    from deap import tools
+
     points = _different(scores)
     if not points:
         return []
@@ -55,6 +63,8 @@ def spread(scores: Sequence[Sequence[float]], count: int) -> list[int]:
         scores: one sequence per policy, in which more is better.
         count: the most to return.
     """
+    from deap import tools
+
     front = non_dominated(scores)
     if len(front) <= count:
         return front

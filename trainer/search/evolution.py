@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from deap import base, tools
-
 from envs.objective import BEYOND
 from trainer.config import SearchConfig
 from trainer.evaluation.front import fitness_of
@@ -81,6 +79,8 @@ class Evolution:
     def __init__(
         self, space: Space, config: EvolutionConfig, start: Sequence[Candidate], seed: int
     ) -> None:
+        from deap import base, tools
+
         _check(config)
         self._config = config
         self._random = Random(seed)

@@ -61,7 +61,8 @@ def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
     if not known or len(known) < len(paces):
         return None
     us = [
-        [one for one in column if one > 0.0] for column in zip(*(p.us for p in known), strict=True)
+        [time for time in column if time > 0.0]
+        for column in zip(*(p.us for p in known), strict=True)
     ]
     shares = zip(*(pace.shares for pace in known), strict=True)
     return Pace(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
-
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
@@ -80,6 +78,8 @@ def build_search(
 
 def register_searches() -> None:
     """Register every search's settings with Hydra, and the defaults of those without a file."""
+    from hydra.core.config_store import ConfigStore
+
     store = ConfigStore.instance()
     with_files = files("configs").joinpath("search")
     for name, entry in SEARCHES.items():

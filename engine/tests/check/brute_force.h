@@ -36,7 +36,7 @@ class BruteForce {
       find_lives(record);
     }
     for (Transaction& transaction : transactions_) {
-      if (transaction.attempt.of_the_past) find_past(transaction);
+      if (transaction.attempt.on_snapshot) find_past(transaction);
     }
   }
 
@@ -272,7 +272,7 @@ class BruteForce {
     for (const Operation& one : transaction.operations) {
       if (changes(one) && row_of(one) == row) return true;
     }
-    const bool past = transaction.attempt.of_the_past;
+    const bool past = transaction.attempt.on_snapshot;
     const std::uint64_t from = past ? transaction.past_from : when;
     const std::uint64_t to = std::min(transaction.attempt.ended, transaction.past_to);
     Now& now = state.rows[row];

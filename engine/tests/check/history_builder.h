@@ -126,7 +126,7 @@ class Story {
     return add(worker, steps, time, {.incarnation = incarnation, .end = End::rolled_back});
   }
   Story& read_the_past(std::uint32_t worker, const Steps& steps, Time time = {}) {
-    return add(worker, steps, time, {.of_the_past = true});
+    return add(worker, steps, time, {.on_snapshot = true});
   }
 
   [[nodiscard]] History history() const {

@@ -133,14 +133,14 @@ class RandomHistory {
     draft.steps = 1 + random_.below(4);
     draft.attempt.began = now_ + kSlack - random_.below(slack_ + 1);
     draft.attempt.incarnation = 1;
-    draft.attempt.of_the_past = chance(8);
+    draft.attempt.on_snapshot = chance(8);
     draft.past = random_.below(now_ + 1);
     draft.attempt.end = chance(8) ? End::rolled_back : End::committed;
   }
 
   /// The state that a transaction reads; sometimes one that it should not.
   State shown(const Draft& draft, std::uint64_t key) {
-    if (draft.attempt.of_the_past) {
+    if (draft.attempt.on_snapshot) {
       return state_at(key, careful_ == 0 && chance(4) ? random_.below(now_) : draft.past);
     }
     if (careful_ == 0 && chance(10)) return state_at(key, random_.below(now_));
@@ -149,7 +149,7 @@ class RandomHistory {
 
   void step(Draft& draft) {
     const std::uint64_t key = random_.below(keys_);
-    const std::uint64_t kind = random_.below(draft.attempt.of_the_past ? 5 : 10);
+    const std::uint64_t kind = random_.below(draft.attempt.on_snapshot ? 5 : 10);
     if (kind < 3) return look(draft, key, 0);
     if (kind < 5) return look_at_range(draft);
     if (kind < 6 && draft.own.count(key) == 0 && read_dirty(draft, key)) return;
@@ -230,7 +230,7 @@ class RandomHistory {
     });
     const bool validated = careful_ != 0 && (careful_ == 10 || !chance(5));
     draft.active = false;
-    if (stale && validated && !draft.attempt.of_the_past) {
+    if (stale && validated && !draft.attempt.on_snapshot) {
       draft.attempt.end = End::aborted;
       draft.operations.clear();
     }

@@ -198,8 +198,8 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
       before = one.began_us;
       ++commits[one.type];
       rollbacks[one.type] += one.rolled_back ? 1 : 0;
-      EXPECT_EQ(one.of_the_past, one.type >= signature.types.size()) << one.type;
-      EXPECT_EQ(one.accesses == 0, one.of_the_past);
+      EXPECT_EQ(one.on_snapshot, one.type >= signature.types.size()) << one.type;
+      EXPECT_EQ(one.accesses == 0, one.on_snapshot);
       for (std::uint32_t i = 0; i < one.accesses; ++i, ++access) {
         ASSERT_EQ(signature.type_of(log.accesses[access].state), one.type);
       }

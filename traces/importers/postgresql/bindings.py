@@ -199,8 +199,8 @@ class Bindings:
         columns = row_of(left)
         if len(items) == 1 and len(columns) > 1:
             items = row_of(items[0])
-        for one, item in zip(columns, items, strict=False):
-            column, part = self.column(one, frame, scope), constant(item)
+        for left_item, item in zip(columns, items, strict=False):
+            column, part = self.column(left_item, frame, scope), constant(item)
             if part is not None:
                 scope.not_null.append(part)
                 if column is not None:
@@ -208,7 +208,7 @@ class Bindings:
             elif column is not None and (other := self.column(item, frame, scope)) is not None:
                 scope.same.append((column, other))
             else:
-                self._unread(exp.EQ(this=one.copy(), expression=item.copy()), frame, scope)
+                self._unread(exp.EQ(this=left_item.copy(), expression=item.copy()), frame, scope)
 
     def column(self, node: exp.Expr, frame: Frame, scope: Scope) -> Column | None:
         """Return the column that a name stands for: of a table, or of a derived source.

@@ -166,9 +166,9 @@ def _padded(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    one = ipaddress.ip_interface(text.strip())
-    full = one.network.prefixlen == one.max_prefixlen
-    return str(one.ip) if full else str(one)
+    interface = ipaddress.ip_interface(text.strip())
+    full = interface.network.prefixlen == interface.max_prefixlen
+    return str(interface.ip) if full else str(interface)
 
 
 def _hardware_address(text: str) -> str:

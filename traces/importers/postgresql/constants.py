@@ -138,7 +138,7 @@ class Constants:
         written = [
             None if literal is None else _text(literal) for literal in self.literals_of(part)
         ]
-        return [text if one is None else one for one, text in zip(made, written, strict=True)]
+        return [text if value is None else value for value, text in zip(made, written, strict=True)]
 
     def typed(self, part: KeyPart) -> Iterator[Value | None]:
         """Yield the values of a part, with their types; None for NULL.

@@ -132,10 +132,10 @@ def _arguments(listed: str, types: list[str]) -> list[str] | None:
     if gaps.replace("-", "").strip(",") or gaps.replace("-", "") != "," * (len(parts) // 2 - 1):
         return None
     signed = [
-        literals.with_minus(one) if minus else one
-        for one, minus in zip(parts[1::2], negative, strict=True)
+        literals.with_minus(literal) if minus else literal
+        for literal, minus in zip(parts[1::2], negative, strict=True)
     ]
     return [
-        parameter(one, kind) if kind else one
-        for one, kind in zip_longest(signed, types[: len(signed)], fillvalue="")
+        parameter(literal, kind) if kind else literal
+        for literal, kind in zip_longest(signed, types[: len(signed)], fillvalue="")
     ]

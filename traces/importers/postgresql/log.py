@@ -283,11 +283,11 @@ class LogReader:
         if not transaction.codes:
             self._skipped(NO_ACCESS)
             return
-        one = self._types.of(transaction.codes)
-        if one is None:
+        type_ = self._types.of(transaction.codes)
+        if type_ is None:
             self._unread(TOO_MANY_TYPES, f"session {session.name}")
         else:
-            self._columns.add(session, transaction, one, outcome)
+            self._columns.add(session, transaction, type_, outcome)
 
     def _unread(self, reason: str, text: str) -> None:
         self._left_out.bad(reason, 1, [f"{self._path}:{self._line}: {reason}: {shown(text)}"])

@@ -284,8 +284,8 @@ class _Reading:
                 self.say(VIEW_WRITTEN)
                 break
             below = {
-                column: folded(one.this) if isinstance(one, exp.Column) else ""
-                for column, one in columns_of(view).items()
+                column: folded(projection.this) if isinstance(projection, exp.Column) else ""
+                for column, projection in columns_of(view).items()
             }
             columns = [below.get(column, "") for column in columns or below]
             called = {top: below.get(at, "") for top, at in called.items()} if called else below

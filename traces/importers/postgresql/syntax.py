@@ -145,14 +145,14 @@ def projections(query: exp.Expr, names: list[str]) -> dict[str, exp.Expr]:
     if not isinstance(query, exp.Select):
         return {}
     found: dict[str, exp.Expr] = {}
-    for place, one in enumerate(query.expressions):
-        if one.is_star:
+    for place, projection in enumerate(query.expressions):
+        if projection.is_star:
             if names:  # the number of columns that it stands for is unknown
                 return {}
-            found["*"] = one
+            found["*"] = projection
             continue
-        name = names[place] if place < len(names) else _projected_name(one)
-        found[name or f" {place}"] = one.unalias()
+        name = names[place] if place < len(names) else _projected_name(projection)
+        found[name or f" {place}"] = projection.unalias()
     return found
 
 

@@ -84,10 +84,10 @@ class Types:
         name = self._names.get(given, given)
         if name != given:
             self.renamed.add(given)
-        one = self._by_name.setdefault(name, TypeOf(len(self._by_name), name))
+        type_ = self._by_name.setdefault(name, TypeOf(len(self._by_name), name))
         for code in signature:
-            one.ids.setdefault(code, len(one.ids))
-        return one if len(one.ids) <= ACCESSES_MAX else None
+            type_.ids.setdefault(code, len(type_.ids))
+        return type_ if len(type_.ids) <= ACCESSES_MAX else None
 
     def _accesses(self, type_: TypeOf) -> Iterable[NamedAccess]:
         used: set[str] = set()

@@ -52,8 +52,10 @@ def _dependents(index: int, waiting: list[int], sets: list[KeySets]) -> int:
     """Return how many transactions would wait for it, directly or through another one."""
     reached, frontier, rest = 0, [index], [other for other in waiting if other != index]
     while frontier:
-        one = frontier.pop()
-        behind = [other for other in rest if other > one and sets[one].conflicts(sets[other])]
+        blocker = frontier.pop()
+        behind = [
+            other for other in rest if other > blocker and sets[blocker].conflicts(sets[other])
+        ]
         reached += len(behind)
         frontier += behind
         rest = [other for other in rest if other not in behind]
