@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,25 +14,14 @@ if str(ROOT) not in sys.path:
 from envs import Evaluator  # noqa: E402
 from policies import Encoding, Signature  # noqa: E402
 from tests.trainer import fake_engine as stand_in  # noqa: E402
-from tests.trainer.fake_trials import FakeTrialPool  # noqa: E402
+from tests.trainer.stand_in import use_stand_in  # noqa: E402
 from trainer.mlflow_store import MlflowStore  # noqa: E402
 
 
 @pytest.fixture
 def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Replace the compiled engine by the stand-in, without noise, wherever `engine` is imported."""
-    monkeypatch.setitem(sys.modules, "engine", stand_in)
-    monkeypatch.setattr(stand_in, "NOISE", 0.0)
-    monkeypatch.setattr(stand_in, "NOISE_BY_RUN", True)
-    monkeypatch.setattr(stand_in, "SECONDS_PER_RUN", 0.0)
-    monkeypatch.setattr(stand_in, "STARVED_ABOVE_US", math.inf)
-    monkeypatch.setattr(stand_in, "BEST_BY_WAREHOUSES", {})
-    monkeypatch.setattr(stand_in, "VIOLATIONS", [])
-    monkeypatch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
-    monkeypatch.setattr(Evaluator, "run_trial", FakeTrialPool.on_loaded_database)
-    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: False))
-    monkeypatch.setattr(FakeTrialPool, "checked", [])
-    return stand_in
+    return use_stand_in(monkeypatch)
 
 
 @pytest.fixture(scope="session")

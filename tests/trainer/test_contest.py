@@ -4,8 +4,8 @@ import json
 import os
 import re
 import shutil
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -20,8 +20,7 @@ from omegaconf import OmegaConf
 from envs import Comparison, TunedBackoff
 from policies import Encoding, Signature
 from policies.schedule import NamedClassifier
-from tests.trainer import fake_engine as stand_in
-from tests.trainer.fake_trials import FakeTrialPool
+from tests.trainer.stand_in import use_stand_in
 from tests.trainer.test_sweep import SMALL
 from trainer.checkpoint import Checkpoint, Incumbent, WritingError
 from trainer.command.main import heddle
@@ -47,13 +46,37 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = [text for text in SMALL if not text.startswith("search.")]
     settings += ["search.generations=null", "search.evaluations=60"]
     settings += ["machine=virtual", "machine.cores=4", "validation.enabled=false"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "engine", stand_in)
-        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
-        patch.chdir(folder)
+    with on_stand_in(folder):
         done = run("train", "-m", *settings, "search=local,random", "seed=1,2", "sweep=mine")
     assert done.exit_code == 0, done.output
     return folder / "runs"
+
+
+@contextmanager
+def on_stand_in(folder: Path) -> Iterator[None]:
+    """Replace the engine, and make a folder the working directory, for a fixture of the file."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_stand_in(patch)
+        patch.chdir(folder)
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs_after_contest(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a contest of the sweep, once for the file."""
+    folder = tmp_path_factory.mktemp("measured")
+    shutil.copytree(runs, folder / "runs")
+    with on_stand_in(folder):
+        done = run("lab", "searches", "sweep=mine", *FRESH)
+    assert done.exit_code == 0, done.output
+    return folder / "runs"
+
+
+@pytest.fixture
+def measured(elsewhere: ModuleType, runs_after_contest: Path) -> None:
+    """Copy the sweep and its contest for a test, which measures nothing again."""
+    shutil.rmtree("runs")
+    shutil.copytree(runs_after_contest, "runs")
 
 
 @pytest.fixture(autouse=True)
@@ -159,11 +182,11 @@ def test_results_that_cannot_be_written_are_still_shown(
     assert done.stdout == whole.stdout.partition("written: ")[0]
 
 
+@pytest.mark.usefixtures("measured")
 def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each run has tuned its own constant for `silo_tuned`, which may be poor."""
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     before = {
         one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
     }
@@ -203,9 +226,9 @@ def test_a_failing_reference_of_a_run_is_reported(monkeypatch: pytest.MonkeyPatc
     assert "a constant backoff of 4096 µs, the reference of some runs, failed" in done.output
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
     """Additional samples of some tables, from a longer contest, would be of other inputs."""
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
     (samples,) = content["samples"].values()
@@ -218,8 +241,8 @@ def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
     assert document()["cases"][0]["best_known"] == pytest.approx(before, rel=0.01)
 
 
+@pytest.mark.usefixtures("measured")
 def test_failed_measurements_are_repeated_by_the_next_contest() -> None:
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path, before = FOLDER / "fresh.json", document()
     content = json.loads(path.read_text())
     for samples in content["samples"].values():
@@ -243,8 +266,8 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
     ]
 
 
+@pytest.mark.usefixtures("measured")
 def test_unequal_cost_is_reported() -> None:
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert "not of equal cost" not in (FOLDER / "contest.md").read_text()
     (folder, *_) = FOLDER.glob("*random*")
     state = Checkpoint.load(folder)
@@ -614,11 +637,11 @@ def test_other_baselines_are_measured_in_addition(
     assert "baselines: silo_tuned 1.000, ic3" in (FOLDER / "contest.md").read_text()
 
 
+@pytest.mark.usefixtures("measured")
 def test_another_build_of_the_engine_measures_everything_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Otherwise tables of one build would be divided by the reference of another."""
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     samples = json.loads((FOLDER / "fresh.json").read_text())["samples"]
@@ -641,8 +664,8 @@ def test_the_scenario_of_the_training_is_measured() -> None:
     assert json.loads(conditions)["workload"]["warehouses"] == "4"
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_failing_reference_is_reported() -> None:
-    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
     for samples in content["samples"].values():

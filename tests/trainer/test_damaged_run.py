@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import load
+from tests.trainer.stand_in import use_stand_in
 from tests.trainer.test_command import VIRTUAL
 from tests.trainer.tiny_training import TINY, run_of, start_training
 from tests.waiting import PATIENCE_S
@@ -33,12 +35,22 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(heddle, arguments, catch_exceptions=False)
 
 
-@pytest.fixture
-def folder(elsewhere: ModuleType) -> Path:
-    """Return a run that ended after one generation."""
-    assert run(*RUN).exit_code == 0
-    (folder,) = Path("runs").glob("*seed*")
+@pytest.fixture(scope="module")
+def one_generation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run that ended after one generation, trained once for the file."""
+    place = tmp_path_factory.mktemp("one")
+    with pytest.MonkeyPatch.context() as patch:
+        use_stand_in(patch)
+        patch.chdir(place)
+        assert run(*RUN).exit_code == 0
+    (folder,) = (place / "runs").glob("*seed*")
     return folder
+
+
+@pytest.fixture
+def folder(elsewhere: ModuleType, one_generation: Path) -> Path:
+    """Return a copy of the run."""
+    return Path(shutil.copytree(one_generation, Path("runs", one_generation.name)))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ import pytest
 
 from envs import Result
 from policies import ACTION_GROUPS, SCHEDULE, Encoding, Signature
+from tests.scale import scaled
 from tests.trainer.fake_signatures import SIGNATURES
 from tests.trainer.test_searches import best, make, noise, play, separable
 from trainer.search import Candidate, Measured, Search
@@ -121,7 +122,7 @@ def test_batches_are_full_under_few_actions(encoding: Encoding, actions: list[st
     """Moves without an effect are never credited, and must not crowd out the others."""
     scheduled = Encoding(encoding.signature, scheduled=actions == ["schedule"])
     search = make("guided", scheduled, actions=actions, again=0)
-    asked = play(search, separable(scheduled, 1), 400)
+    asked = play(search, separable(scheduled, 1), scaled(200, most=400))
     # Only the warm start fills no batch, because it has few tables under few actions.
     assert [len(batch) for batch in asked[2:-1]] == [search.batch] * (len(asked) - 3)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -20,9 +19,8 @@ from omegaconf import OmegaConf
 from envs import Comparison, machine_words
 from envs.host import local_machine
 from policies import build_seed, load, save
-from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
-from tests.trainer.fake_trials import FakeTrialPool
+from tests.trainer.stand_in import use_stand_in
 from trainer.checkpoint import OLD_SCHEMA_VERSION
 from trainer.command.main import heddle
 from trainer.config import TrainConfig
@@ -92,9 +90,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run that tests only read."""
     path = tmp_path_factory.mktemp("trained") / "one"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "engine", stand_in)
-        patch.setattr(stand_in, "NOISE", 0.0)
-        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+        use_stand_in(patch)
         saved_run(path, settings(3))
     return path
 

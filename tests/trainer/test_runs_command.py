@@ -13,6 +13,7 @@ import pytest
 
 from policies import load
 from tests.trainer.fake_run import settings
+from tests.trainer.stand_in import use_stand_in
 from tests.trainer.test_command import run
 from tests.trainer.test_report import saved_run
 from trainer.checkpoint import Checkpoint
@@ -28,16 +29,9 @@ from trainer.sweep_folder import Sweep, SweepRun
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return runs that tests only read: two, and one of a sweep."""
-    import sys
-
-    from tests.trainer import fake_engine as stand_in
-    from tests.trainer.fake_trials import FakeTrialPool
-
     path = tmp_path_factory.mktemp("made") / "runs"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "engine", stand_in)
-        patch.setattr(stand_in, "NOISE", 0.0)
-        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+        use_stand_in(patch)
         saved_run(path / "one", settings(1), ["seed=3"])
         saved_run(path / "two", settings(1, seed=4), ["seed=4"])
     sweep = Sweep(path / "sweeps" / "mine", axes={"seed": ["3"]}, runs=[SweepRun({"seed": "3"})])

@@ -12,6 +12,7 @@ from trainer.command.errors import UsageError
 from trainer.command.groups import group_choices
 from trainer.command.scenarios import compose_scenarios
 from trainer.command.settings import (
+    compose_config,
     compose_settings,
     first_of_sweep,
     merge_overrides,
@@ -67,6 +68,29 @@ def test_a_replay_on_virtual_cores_is_not_repeated() -> None:
     assert repeats("train", TrainConfig, "run.repeats=7")[0] == 7
     assert repeats("nightly", NightlyConfig, "machine=threads")[0] == 2
     assert repeats("nightly", NightlyConfig, "machine.schedule=delays")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("train", ["search.generations=7", "workload.warehouses=2", "seed=4"]),
+        ("train", ["experiment=quick", "seed=4", "machine=threads", "baselines=[silo]"]),
+        ("train", ["machine=virtual", "machine.costs.memory_ns=90", "workload=ycsb"]),
+        ("train", ["experiment=null", "+seed=4", "++search.parents=3", "forecast=false"]),
+        ("evaluate", ["policy=[silo,ic3]", "run.seconds=2", "workload.mix=read_write"]),
+        ("evaluate", ["run.seconds=word"]),
+        ("evaluate", ["+run.seconds=2"]),
+    ],
+)
+def test_values_are_set_as_hydra_sets_them(name: str, typed: list[str]) -> None:
+    def composed(overrides: list[str]) -> object:
+        try:
+            return compose_config(name, overrides)
+        except UsageError as error:
+            return str(error)
+
+    # With one of Hydra's own settings, Hydra composes all of them.
+    assert composed(typed) == composed(["hydra.verbose=false", *typed])
 
 
 def test_machine_settings_are_options_of_the_engine() -> None:

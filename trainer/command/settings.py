@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import itertools
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_module
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -136,7 +138,11 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         _check_groups(name, parsed, groups)
         defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
         _check_keys(name, parsed, defaults, groups)
-        config = _compose(name, [str(o.input_line) for o in parsed])
+        if any(_is_of_hydra(override) for override in parsed):
+            config = _compose(name, [str(o.input_line) for o in parsed])
+        else:
+            values = [override for override in parsed if override.key_or_group not in groups]
+            config = _with_values(name, defaults, values)
     try:
         _check_free_types(name, defaults, config)
     except OmegaConfBaseException as error:  # such as ${...} of an unknown setting
@@ -324,7 +330,7 @@ def _check_keys(
     }
     for override in parsed:
         key = override.key_or_group
-        if key.split(".")[0].split("/")[0] == HYDRA:
+        if _is_of_hydra(override):
             continue
         if key == "machine.kind":
             raise UsageError(
@@ -397,7 +403,33 @@ def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
         raise UsageError(_explain(name, error, overrides)) from error
 
 
-@functools.lru_cache(maxsize=64)  # a sweep, a notebook and the tests often repeat a request
+def _with_values(name: str, defaults: DictConfig, values: Sequence[Override]) -> DictConfig:
+    """Return a copy of a configuration with values set, read-only.
+
+    Hydra composes the chosen groups again for each value, which takes ten times as long.
+
+    Args:
+        name: of the primary configuration.
+        defaults: composed of the overrides that choose groups.
+        values: the other overrides.
+    """
+    config = copy.deepcopy(defaults)
+    OmegaConf.set_readonly(config, None)
+    try:
+        ConfigLoaderImpl._apply_overrides_to_config(list(values), config)
+    except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
+        typed = [str(override.input_line) for override in values]
+        raise UsageError(_explain(name, error, typed)) from error
+    OmegaConf.set_readonly(config, True)
+    return config
+
+
+def _is_of_hydra(override: Override) -> bool:
+    """Return whether an override sets Hydra's own settings, which a composed one lacks."""
+    return bool(re.split("[./]", str(override.key_or_group))[0] == HYDRA)
+
+
+@functools.lru_cache(maxsize=64)  # most requests choose the same groups as an earlier one
 def _composed(name: str, overrides: tuple[str, ...]) -> DictConfig:
     """Return the configuration that Hydra composes, read-only."""
     config = compose(config_name=name, overrides=list(overrides))

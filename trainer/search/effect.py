@@ -23,11 +23,13 @@ def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
         if access.table not in published:
             table[layout.read(access.state)] = 0
     known = [_may_be_waited_for(layout, table, kind.states) for kind in layout.signature.types]
-    for access in accesses:
-        bound = _depends_before(layout, table, access.state)
-        for cell, may_be_waited_for in zip(layout.waits(access.state), known, strict=True):
-            if not (bound and may_be_waited_for):
-                table[cell] = 0
+    for kind in layout.signature.types:
+        first = _first_dependency(layout, table, kind.states)
+        for state in kind.states:
+            bound = first < layout.reached[state]
+            for cell, may_be_waited_for in zip(layout.waits(state), known, strict=True):
+                if not (bound and may_be_waited_for):
+                    table[cell] = 0
     return layout.encoding.canonical(table)
 
 
@@ -41,12 +43,7 @@ def _may_be_waited_for(layout: Layout, table: Sequence[int], states: Iterable[in
     return any(table[layout.write(s)] or table[layout.validate(s)] for s in states)
 
 
-def _depends_before(layout: Layout, table: Sequence[int], state: int) -> bool:
-    """Return whether a transaction may depend on another one when it reaches this access."""
-    accesses = layout.signature.accesses
-    states = layout.signature.types[layout.type_of[state]].states
-    end = state
-    while end < states.stop and accesses[end].loop:  # the previous round has run to the loop's end
-        end += 1
-    before = range(states.start, end)
-    return any(table[layout.read(s)] or table[layout.write(s)] for s in before)
+def _first_dependency(layout: Layout, table: Sequence[int], states: range) -> int:
+    """Return the first access from which a transaction may depend on another; their end if none."""
+    dependent = (s for s in states if table[layout.read(s)] or table[layout.write(s)])
+    return next(dependent, states.stop)

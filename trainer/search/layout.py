@@ -35,6 +35,21 @@ class Layout:
         types = self.signature.types
         return tuple(number for number, kind in enumerate(types) for _ in kind.states)
 
+    @cached_property
+    def reached(self) -> tuple[int, ...]:
+        """For each state, the end of the accesses of its type that may have run before it.
+
+        In a loop they extend to the loop's end, because of the previous round.
+        """
+        accesses, found = self.signature.accesses, []
+        for kind in self.signature.types:
+            for state in kind.states:
+                end = state
+                while end < kind.states.stop and accesses[end].loop:
+                    end += 1
+                found.append(end)
+        return tuple(found)
+
     def row(self, state: int) -> range:
         """All cells of a state."""
         return range(state * self._width, (state + 1) * self._width)
@@ -46,19 +61,19 @@ class Layout:
 
     def waits(self, state: int) -> range:
         """The waits before an access, one per type."""
-        return self.row(state)[:-3]
+        return range(state * self._width, (state + 1) * self._width - 3)
 
     def read(self, state: int) -> int:
         """The read version."""
-        return self.row(state)[-3]
+        return (state + 1) * self._width - 3
 
     def write(self, state: int) -> int:
         """The write visibility."""
-        return self.row(state)[-2]
+        return (state + 1) * self._width - 2
 
     def validate(self, state: int) -> int:
         """The early validation."""
-        return self.row(state)[-1]
+        return (state + 1) * self._width - 1
 
     def backoff(self, type_number: int) -> range:
         """A type's backoff: its start, then its factors."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,8 @@ def test_concurrent_nights_exclude_each_other(state: StateFolder) -> None:
     assert "another process uses this folder" in done.stderr
 
 
-def test_roll_back(state: StateFolder, signature: Signature) -> None:
+def test_roll_back(state: StateFolder, signature: Signature, empty_store: Path) -> None:
+    shutil.copytree(empty_store, state.path, dirs_exist_ok=True)
     save(table(signature), state.policy)
     publish(state, table(signature, "ic3"), peak(), 10)
     done = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=state"])
