@@ -35,8 +35,8 @@ enum class LockAnswer : std::uint8_t { granted, waits, dies };
 /// Record locks, shared and exclusive.
 ///
 /// Under `detect` a WaitGraph has the requests that wait, and decides who of them gets a lock.
-/// Locks that nobody waits for do not touch it. Under the other rules a lock is granted in the
-/// order of its requests, and no graph is needed.
+/// Locks without waiters do not touch it. Under the other rules a lock is granted in the order of
+/// its requests, and no graph is needed.
 ///
 /// Wait-die: a transaction may wait for younger ones and dies otherwise (Rosenkrantz et al. 1978).
 /// Polyjuice (OSDI 2021, §7.1) adds that a request in global lock order never needs to die. Each

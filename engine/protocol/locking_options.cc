@@ -1,90 +1,61 @@
 #include "protocol/locking_options.h"
 
-#include <array>
-#include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "protocol/grant/registry.h"
-#include "protocol/protocol.h"
 
 namespace heddle {
 
 namespace {
-
-constexpr std::string_view kProtocol = "two_phase_locking";
-constexpr std::array<std::pair<std::string_view, ConflictRule>, 3> kRules{
-    {{"wait_die", ConflictRule::wait_die},
-     {"no_wait", ConflictRule::no_wait},
-     {"detect", ConflictRule::detect}}};
-constexpr std::array<std::string_view, 2> kDependencies{"approximate", "exact"};
-
-template <class Names, class NameOf>
-std::string choices(std::string text, const Names& names, NameOf name_of) {
-  char separator = '=';
-  for (const auto& name : names) {
-    text += separator + std::string(name_of(name));
-    separator = '|';
-  }
-  return text;
-}
-
-std::string valid() {
-  const auto itself = [](std::string_view name) { return name; };
-  return choices("conflict", kRules, [](const auto& rule) { return rule.first; }) + ", " +
-         choices("grant", grant::Policies::names(), itself) + ", " +
-         choices("dependency", kDependencies, itself) + ", " +
-         choices("delay", grant::kDelays, [](const auto& delay) { return delay.name; });
-}
-
-[[noreturn]] void refuse(const std::string& option, const std::string& cure) {
-  throw std::invalid_argument("protocol " + std::string(kProtocol) + ": option '" + option +
-                              "' has no effect; " + cure);
-}
 
 bool uses_dependencies(const std::string& grant) {
   return grant == grant::Ldsf::kName || grant == grant::Bldsf::kName ||
          grant == grant::Hldsf::kName;
 }
 
+std::vector<std::string_view> delay_names() {
+  std::vector<std::string_view> names;
+  for (const grant::NamedDelay& delay : grant::kDelays) names.push_back(delay.name);
+  return names;
+}
+
 }  // namespace
 
-LockingOptions locking_options(const std::map<std::string, std::string>& options) {
-  LockingOptions parsed;
-  parsed.policy.delay = grant::delay_factor(grant::kDelays.front().name);
-  for (const auto& [key, value] : options) {
-    bool known = false;
-    if (key == "conflict") {
-      for (const auto& [name, rule] : kRules) {
-        if (name != value) continue;
-        parsed.rule = rule;
-        known = true;
-      }
-    } else if (key == "grant") {
-      parsed.grant = value;
-      known = grant::Policies::visit(value, [](auto) {});
-    } else if (key == "dependency") {
-      parsed.policy.exact = value == "exact";
-      known = parsed.policy.exact || value == "approximate";
-    } else if (key == "delay") {
-      parsed.policy.delay = grant::delay_factor(value);
-      known = static_cast<bool>(parsed.policy.delay);
-    }
-    if (!known) reject_protocol_option(kProtocol, key, value, valid());
+void LockingOptions::read(OptionReader& reader) {
+  reader.choice("conflict", rule,
+                {{"wait_die", ConflictRule::wait_die},
+                 {"no_wait", ConflictRule::no_wait},
+                 {"detect", ConflictRule::detect}},
+                "which conflicting requests wait; detect: all, until a deadlock is found");
+  const std::vector<std::string> grants = grant::Policies::names();
+  reader.choice("grant", grant, {grants.begin(), grants.end()},
+                "with detect, who of those waiting gets a released lock");
+  reader.choice("dependency", policy.exact, {{"approximate", false}, {"exact", true}},
+                "with ldsf, bldsf or hldsf, how dependency sets are counted");
+  const std::vector<std::string_view> delays = delay_names();
+  const std::string log2(delays.front());
+  std::string delay = log2;
+  reader.choice("delay", delay, delays,
+                "with bldsf, how the delay grows with the number of shared locks granted at once");
+  policy.delay = grant::delay_factor(delay);
+
+  // wait_die lets a request wait for those ahead of it only: in another order it would wait for
+  // others as well, and transactions might wait in a circle.
+  if (grant != grant::Fifo::kName && rule != ConflictRule::detect) {
+    reader.reject("grant", grant, "fifo; the others need conflict=detect");
   }
-  // wait_die lets a request wait for those ahead of it only: another order would let it wait for
-  // others, and the transactions might wait in a circle.
-  if (parsed.grant != grant::Fifo::kName && parsed.rule != ConflictRule::detect) {
-    refuse("grant=" + parsed.grant, "it needs conflict=detect");
+  if (policy.exact && !uses_dependencies(grant)) {
+    reader.reject("dependency", "exact", "approximate; exact needs grant=ldsf, bldsf or hldsf");
   }
-  if (options.contains("dependency") && !uses_dependencies(parsed.grant)) {
-    refuse("dependency=" + options.at("dependency"), "it needs grant=ldsf, bldsf or hldsf");
+  if (delay != log2 && grant != grant::Bldsf::kName) {
+    reader.reject("delay", delay, log2 + "; the others need grant=bldsf");
   }
-  if (options.contains("delay") && parsed.grant != grant::Bldsf::kName) {
-    refuse("delay=" + options.at("delay"), "it needs grant=bldsf");
-  }
-  return parsed;
+}
+
+LockingOptions LockingOptions::parse(const OptionMap& options) {
+  OptionReader reader("protocol two_phase_locking", options);
+  return read_options<LockingOptions>(reader);
 }
 
 }  // namespace heddle

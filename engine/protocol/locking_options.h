@@ -1,8 +1,8 @@
 #pragma once
 
-#include <map>
 #include <string>
 
+#include "model/options.h"
 #include "protocol/grant/policy.h"
 #include "protocol/lock_table.h"
 
@@ -10,12 +10,16 @@ namespace heddle {
 
 /// The options of two_phase_locking.
 struct LockingOptions {
-  ConflictRule rule = ConflictRule::wait_die;  ///< conflict=
-  std::string grant = "fifo";                  ///< grant=, with `detect`
-  grant::Options policy = {};                  ///< dependency= and delay=, where grant= uses them
-};
+  ConflictRule rule = ConflictRule::wait_die;
+  std::string grant = "fifo";
+  grant::Options policy = {};
 
-/// @throws std::invalid_argument for an option or value that does not exist, or has no effect
-[[nodiscard]] LockingOptions locking_options(const std::map<std::string, std::string>& options);
+  /// Declares each option and reads its value.
+  /// @throws std::invalid_argument for a value that would have no effect
+  void read(OptionReader& reader);
+
+  /// @throws std::invalid_argument for an option or value that does not exist, or has no effect
+  [[nodiscard]] static LockingOptions parse(const OptionMap& options);
+};
 
 }  // namespace heddle

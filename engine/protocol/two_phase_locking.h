@@ -218,8 +218,8 @@ struct TwoPhaseLocking {
   template <class M>
   struct Runtime : LockRuntime<M> {
     explicit Runtime(const RunSetup<M>& setup)
-        : LockRuntime<M>(setup.workers, setup.stop, setup.signature, locking_options(setup.options),
-                         setup.storage) {}
+        : LockRuntime<M>(setup.workers, setup.stop, setup.signature,
+                         LockingOptions::parse(setup.options), setup.storage) {}
 
     /// The worker that `worker` waits for, or -1.
     [[nodiscard]] int waits_for(int worker) const {

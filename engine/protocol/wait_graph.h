@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace heddle {
 /// A new edge leads to a transaction that is running, unless its own transaction has just begun to
 /// wait. So every cycle contains the transaction whose wait closes it, and is found then.
 ///
-/// Who holds a lock that nobody waits for is not known here: such locks never need the graph.
+/// Who holds a lock without waiters is not known here: such locks never need the graph.
 ///
 /// All functions require the graph's latch, and those that name a record's queue or a request the
 /// latch of its bucket (LockTable), which is taken first. The graph's own state, and
@@ -79,8 +80,8 @@ class WaitGraph final : private grant::Dependencies {
     if (request.upgrading) {
       at.upgrades.push_back({&request, &node});
     } else {
-      if (policy_->follows_blockers()) node.blocker = first_blocker(at, request);
-      at.waiters.push_back({&request, &node});
+      if (policy_->follows_blockers()) set_blocker(node, first_blocker(at, request));
+      at.waiters.push_back({&request, &node, request.exclusive});
     }
     decide(at, nullptr);
     if (node.at != nullptr && !seeded<M>(SeededFault::skip_cycle_check)) break_cycles(node);
@@ -136,6 +137,7 @@ class WaitGraph final : private grant::Dependencies {
   struct Entry {
     Request* request = nullptr;
     Node* node = nullptr;
+    bool exclusive = false;  ///< of a request that waits
   };
 
   /// The requests for the lock of one record.
@@ -158,8 +160,9 @@ class WaitGraph final : private grant::Dependencies {
     Owner* owner = nullptr;
     Node* blocker = nullptr;  ///< that it waits for, where the policy follows blockers
     LockAge age;
-    std::uint32_t locks = 0;   ///< it held when it began to wait
-    std::uint32_t losses = 0;  ///< deadlocks that it lost
+    std::uint32_t locks = 0;    ///< it held when it began to wait
+    std::uint32_t losses = 0;   ///< deadlocks that it lost
+    std::uint32_t blocked = 0;  ///< nodes whose blocker it is
     std::uint64_t reservation = 0;
     std::vector<Queue*> holds;  ///< the queues of which it holds the lock
 
@@ -228,6 +231,7 @@ class WaitGraph final : private grant::Dependencies {
   }
 
   void ended_wait(Node& node) {
+    set_blocker(node, nullptr);
     node.at = nullptr;
     node.request = nullptr;
     --waiting_;
@@ -246,7 +250,9 @@ class WaitGraph final : private grant::Dependencies {
       return;
     } else if (!held || !queue.holders.front().request->exclusive) {
       if (none_exclusive(queue)) {
-        grant_first(queue, queue.waiters.size());
+        chosen_.resize(queue.waiters.size());
+        std::iota(chosen_.begin(), chosen_.end(), 0);
+        grant_chosen(queue);
       } else if (!held || left != nullptr) {
         choose(queue, left, held);
       }
@@ -256,7 +262,7 @@ class WaitGraph final : private grant::Dependencies {
 
   static bool none_exclusive(const Queue& queue) {
     return std::none_of(queue.waiters.begin(), queue.waiters.end(),
-                        [](const Entry& waiter) { return waiter.request->exclusive; });
+                        [](const Entry& waiter) { return waiter.exclusive; });
   }
 
   /// Lets the policy choose.
@@ -270,9 +276,9 @@ class WaitGraph final : private grant::Dependencies {
     }
     candidates_.clear();
     for (std::size_t at = 0; at < count; ++at) {
-      const auto& [request, node] = queue.waiters[at];
-      M::on_load(request);
-      candidates_.push_back({.exclusive = request->exclusive,
+      const auto& [request, node, exclusive] = queue.waiters[at];
+      M::on_load(node);
+      candidates_.push_back({.exclusive = exclusive,
                              .unblocked = left == nullptr || node->blocker == left,
                              .age = node->age,
                              .locks = node->locks});
@@ -285,13 +291,26 @@ class WaitGraph final : private grant::Dependencies {
     // Of those that follow blockers one is always unblocked: an exclusive request has an edge to a
     // holder.
     assert((!queue.holders.empty() || !chosen_.empty()) && "a free lock is granted");
-    for (const std::uint32_t at : chosen_) grant(queue, queue.waiters[at]);
-    remove_granted(queue);
+    grant_chosen(queue);
   }
 
-  void grant_first(Queue& queue, std::size_t count) {
-    for (std::size_t at = 0; at < count; ++at) grant(queue, queue.waiters[at]);
-    remove_granted(queue);
+  /// Grants the requests at the positions chosen_.
+  void grant_chosen(Queue& queue) {
+    if (chosen_.empty()) return;
+    for (const std::uint32_t at : chosen_) grant(queue, queue.waiters[at]);
+    std::sort(chosen_.begin(), chosen_.end());
+    const std::size_t ahead = queue.ahead;
+    std::size_t kept = chosen_.front();
+    std::size_t next = 0;
+    for (std::size_t at = kept; at < queue.waiters.size(); ++at) {
+      if (next < chosen_.size() && chosen_[next] == at) {
+        if (at < ahead) --queue.ahead;
+        ++next;
+      } else {
+        queue.waiters[kept++] = queue.waiters[at];
+      }
+    }
+    queue.waiters.resize(kept);
   }
 
   void grant(Queue& queue, const Entry& waiter) {
@@ -300,20 +319,6 @@ class WaitGraph final : private grant::Dependencies {
     add_holder(queue, waiter);
     ended_wait(*waiter.node);
     wake(*waiter.request->owner);
-  }
-
-  /// Those granted no longer wait anywhere.
-  static void remove_granted(Queue& queue) {
-    std::size_t kept = 0;
-    std::size_t ahead = 0;
-    for (std::size_t at = 0; at < queue.waiters.size(); ++at) {
-      const Entry waiter = queue.waiters[at];
-      if (waiter.node->at == nullptr) continue;
-      if (at < queue.ahead) ++ahead;
-      queue.waiters[kept++] = waiter;
-    }
-    queue.waiters.resize(kept);
-    queue.ahead = ahead;
   }
 
   void grant_upgrade(Queue& queue) {
@@ -454,6 +459,12 @@ class WaitGraph final : private grant::Dependencies {
 
   // ---- where the policy follows blockers -------------------------------------------------------
 
+  static void set_blocker(Node& node, Node* blocker) {
+    if (node.blocker != nullptr) --node.blocker->blocked;
+    node.blocker = blocker;
+    if (blocker != nullptr) ++blocker->blocked;
+  }
+
   static bool conflicts(const Entry& ahead, const Request& request) {
     return ahead.request->exclusive || ahead.request->upgrading || request.exclusive;
   }
@@ -471,8 +482,9 @@ class WaitGraph final : private grant::Dependencies {
   /// Those that waited for `left` and still wait have an edge to what blocks them now.
   static void move_edges(Queue& queue, const Node* left) {
     for (const Entry& waiter : queue.waiters) {
-      if (waiter.node->blocker == left)
-        waiter.node->blocker = first_blocker(queue, *waiter.request);
+      if (waiter.node->blocker == left) {
+        set_blocker(*waiter.node, first_blocker(queue, *waiter.request));
+      }
     }
   }
 
@@ -483,9 +495,13 @@ class WaitGraph final : private grant::Dependencies {
     M::on_load(&node);
     node.walk = walk_;
     std::uint64_t sum = own_weight(node);
+    std::uint32_t left = node.blocked;
     const auto add = [&](const Queue& queue) {
-      for (const Entry& waiter : queue.waiters) {
-        if (waiter.node->blocker == &node) sum += weight_of(*waiter.node);
+      for (std::size_t at = 0; left != 0 && at < queue.waiters.size(); ++at) {
+        Node& waiter = *queue.waiters[at].node;
+        if (waiter.blocker != &node) continue;
+        --left;
+        sum += weight_of(waiter);
       }
     };
     for (const Queue* queue : node.holds) add(*queue);

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "protocol/grant/in_order.h"
 #include "protocol/grant/policy.h"
 
 namespace heddle::grant {
@@ -17,16 +14,17 @@ class Fifo final : public Policy {
   explicit Fifo(const Options& /*options*/) {}
 
   void choose(Decision& decision) override {
-    while (order_.size() < decision.waiting.size()) {
-      order_.push_back(static_cast<std::uint32_t>(order_.size()));
+    bool shared = decision.held;
+    for (std::size_t at = 0; at < decision.waiting.size(); ++at) {
+      const bool exclusive = decision.waiting[at].exclusive;
+      if (exclusive && shared) return;
+      decision.grant(at);
+      if (exclusive) return;
+      shared = true;
     }
-    grant_in_order(decision, {order_.data(), decision.waiting.size()});
   }
   /// Its order is that of arrival.
   [[nodiscard]] bool has_barrier() const override { return false; }
-
- private:
-  std::vector<std::uint32_t> order_;  // 0, 1, 2 …
 };
 
 }  // namespace heddle::grant

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <numeric>
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
-#include "protocol/grant/in_order.h"
 #include "protocol/grant/policy.h"
 
 namespace heddle::grant {
@@ -18,19 +15,30 @@ class Vats final : public Policy {
   explicit Vats(const Options& /*options*/) {}
 
   void choose(Decision& decision) override {
-    order_.resize(decision.waiting.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    std::sort(order_.begin(), order_.end(), [&](std::uint32_t left, std::uint32_t right) {
-      return decision.waiting[left].age < decision.waiting[right].age;
-    });
-    grant_in_order(decision, order_);
+    const Candidate* eldest = nullptr;
+    const Candidate* eldest_exclusive = nullptr;
+    for (const Candidate& each : decision.waiting) {
+      if (eldest == nullptr || each.age < eldest->age) eldest = &each;
+      if (!each.exclusive) continue;
+      if (eldest_exclusive == nullptr || each.age < eldest_exclusive->age) eldest_exclusive = &each;
+    }
+    if (eldest == eldest_exclusive) {
+      if (!decision.held) decision.grant(at(decision, eldest));
+      return;
+    }
+    for (const Candidate& each : decision.waiting) {
+      const bool before = eldest_exclusive == nullptr || each.age < eldest_exclusive->age;
+      if (!each.exclusive && before) decision.grant(at(decision, &each));
+    }
   }
   /// A transaction keeps its age, and those that begin later are younger: only those that exist
   /// already are ever before it.
   [[nodiscard]] bool has_barrier() const override { return false; }
 
  private:
-  std::vector<std::uint32_t> order_;
+  static std::size_t at(const Decision& decision, const Candidate* candidate) {
+    return static_cast<std::size_t>(candidate - decision.waiting.data());
+  }
 };
 
 }  // namespace heddle::grant

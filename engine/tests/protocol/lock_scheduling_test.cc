@@ -87,7 +87,7 @@ std::string found_in_random_steps(std::uint64_t seed, const LockingOptions& opti
     if (all.conflicts()) return "two conflicting locks";
     if (all.has_cycle()) return "a deadlock";
   }
-  // Nobody asks for more: those that run release what they hold, until all have what they wait for.
+  // No more is asked for: those that run release what they hold, until none waits.
   for (std::size_t round = 0; round <= all.size(); ++round) {
     for (std::size_t number = 0; number < all.size(); ++number) {
       if (all.runs(number)) all.release(number);
@@ -104,7 +104,7 @@ std::string found_in_random_steps(std::uint64_t seed, const LockingOptions& opti
 class RandomLockSteps : public testing::TestWithParam<std::map<std::string, std::string>> {};
 
 TEST_P(RandomLockSteps, AreRight) {
-  const LockingOptions options = locking_options(GetParam());
+  const LockingOptions options = LockingOptions::parse(GetParam());
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     ASSERT_EQ(found_in_random_steps(seed, options), "") << "seed " << seed;
   }
@@ -116,7 +116,7 @@ class RandomLockStepsWithFault : public testing::TestWithParam<std::map<std::str
 };
 
 TEST_P(RandomLockStepsWithFault, AreWrong) {
-  const LockingOptions options = locking_options(GetParam());
+  const LockingOptions options = LockingOptions::parse(GetParam());
   for (const auto& [fault, finding] :
        {std::pair{SeededFault::grant_beside_shared, "two conflicting locks"},
         std::pair{SeededFault::skip_cycle_check, "a deadlock"}}) {
@@ -181,8 +181,8 @@ constexpr std::size_t kMostBefore = 4 * (2 * kStreamers + 1);
 
 class LockStream : public testing::TestWithParam<std::map<std::string, std::string>> {};
 
-TEST_P(LockStream, StarvesNobody) {
-  const LockingOptions options = locking_options(GetParam());
+TEST_P(LockStream, StarvesNone) {
+  const LockingOptions options = LockingOptions::parse(GetParam());
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     for (const bool exclusive : {false, true}) {
       ASSERT_LE(grants_before_starved(seed, options, exclusive, 2 * kMostBefore), kMostBefore)
@@ -196,7 +196,8 @@ INSTANTIATE_TEST_SUITE_P(Each, LockStream, testing::ValuesIn(every_detecting()),
 TEST(LockStreamWithFault, StarvesWithoutABarrier) {
   const WithFault seeded(SeededFault::forget_barrier);
   for (const std::string grant : {"mlf", "mblf", "ddf", "ldsf", "bldsf", "hldsf"}) {
-    const LockingOptions options = locking_options({{"conflict", "detect"}, {"grant", grant}});
+    const LockingOptions options =
+        LockingOptions::parse({{"conflict", "detect"}, {"grant", grant}});
     std::size_t most = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       most = std::max(most, grants_before_starved(seed, options, true, 2 * kMostBefore));
@@ -207,7 +208,7 @@ TEST(LockStreamWithFault, StarvesWithoutABarrier) {
 
 // ---- deadlocks ----------------------------------------------------------------------------------
 
-LockingOptions detecting_fifo() { return locking_options({{"conflict", "detect"}}); }
+LockingOptions detecting_fifo() { return LockingOptions::parse({{"conflict", "detect"}}); }
 
 TEST(LockDeadlock, TransactionWithFewestLocksDies) {
   LockSteps steps(2, 5, detecting_fifo());
