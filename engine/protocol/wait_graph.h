@@ -125,9 +125,11 @@ class WaitGraph final : private grant::Dependencies {
 
   /// A holder that the waiting request waits for.
   [[nodiscard]] const Owner& blocker_of(const Request& request) {
-    const Node& node = node_of(request);
-    const Entry& first = node.at->holders.front();
-    return first.node != &node ? *first.request->owner : *node.at->holders[1].request->owner;
+    const auto& holders = node_of(request).at->holders;
+    const auto other = std::find_if(holders.begin(), holders.end(), [&](const Entry& holder) {
+      return holder.request->owner != request.owner;
+    });
+    return *(other == holders.end() ? holders.front() : *other).request->owner;
   }
 
  private:
@@ -356,7 +358,10 @@ class WaitGraph final : private grant::Dependencies {
   bool leads_to(Node& node, const Node& target) {
     for (const Entry& holder : node.at->holders) {
       Node& next = *holder.node;
-      if (&next == &node) continue;  // an upgrade does not wait for its own shared lock
+      // An upgrade does not wait for the shared lock that it upgrades. It would for another one of
+      // its transaction, as a new request would: on a record that had left its index, and is in use
+      // again.
+      if (holder.request == node.request) continue;
       bool found = &next == &target;
       if (!found) {
         M::on_load(&next);

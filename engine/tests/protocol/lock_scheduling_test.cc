@@ -283,6 +283,21 @@ TEST(LockDeadlock, OldestIsSparedOnceItHasLostOften) {
   EXPECT_EQ(steps.poll(), std::vector<std::size_t>{1});
 }
 
+/// It happens on a record that has left its index and is in use again.
+TEST(LockDeadlock, TransactionThatWouldWaitForItselfAloneDies) {
+  for (const bool exclusive : {false, true}) {
+    LockSteps steps(2, 1, detecting_fifo());
+    steps.ask(0, 0, exclusive);
+    EXPECT_EQ(steps.ask(0, 0, true), LockAnswer::dies);
+    steps.release(0);
+    EXPECT_EQ(steps.ask(1, 0, true), LockAnswer::granted);
+  }
+  LockSteps steps(1, 1, detecting_fifo());
+  steps.ask(0, 0, false);
+  ASSERT_EQ(steps.ask(0, 0, false), LockAnswer::granted);
+  EXPECT_EQ(steps.ask_upgrade(0, steps.worker(0).held.front()), LockAnswer::dies);
+}
+
 /// Shared requests behind an exclusive one are granted if that one dies.
 TEST(LockDeadlock, ThoseBehindAVictimAreGranted) {
   LockSteps steps(4, 3, detecting_fifo());
