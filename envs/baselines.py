@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from envs.engine_interface import load_engine
+from envs.option_specs import engine_specs
 from envs.subject import NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
@@ -21,6 +22,9 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """Matches a name followed by an admission policy, such as `silo+smf`."""
+
+_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[a-z0-9_]+)+)")
+"""Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`."""
 
 
 def is_tuned(name: str) -> bool:
@@ -53,8 +57,9 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
 
     Args:
         name: a native protocol, `silo_tuned`, a seed policy, a table of the library, the path of a
-            policy file, or a name with a scheme of `policies.sources`. An admission policy may
-            follow, as in `silo+smf`.
+            policy file, or a name with a scheme of `policies.sources`. Options of a native protocol
+            may follow, as in `two_phase_locking:conflict=detect`, then an admission policy, as in
+            `silo+smf`.
         signature: signature of the workload, which a table must fit.
         tuned: returns the backoff of `silo_tuned`; called only for that name.
 
@@ -76,6 +81,13 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
     native = native_subjects()
     if name in native:
         return native[name]
+    if with_options := _WITH_OPTIONS.fullmatch(name):
+        protocol = with_options["name"]
+        if protocol in native:
+            options = dict(part.split("=") for part in with_options["options"][1:].split(":"))
+            _refuse_unknown_options(name, native[protocol].protocol, options)
+            subject = native[protocol]
+            return replace(subject, name=name, options={**subject.options, **options})
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
@@ -102,6 +114,18 @@ def policy_names() -> list[str]:
         ImportError: the engine is not built.
     """
     return ["silo", TUNED, *(name for name in native_subjects() if name != "silo"), *seed_names()]
+
+
+def _refuse_unknown_options(name: str, protocol: str, options: Mapping[str, str]) -> None:
+    declared = {spec.name: spec for spec in engine_specs("protocol", protocol)}
+    for key, value in options.items():
+        if key not in declared:
+            valid = ", ".join(declared) or "none"
+            raise UnknownPolicyError(
+                f"policy={name}: {protocol} has no option {key}; options: {valid}"
+            )
+        if value not in declared[key].choices:
+            raise UnknownPolicyError(f"policy={name}: {key} must be {declared[key].allowed}")
 
 
 def _refuse_unknown(name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from envs.baselines import subject_of
@@ -17,6 +17,9 @@ from policies import Signature
 
 SWITCHING = "switching"
 """The name of a run that switches between random tables."""
+
+LOCKING = "locking"
+"""The name of two-phase locking that finds deadlocks, with a random grant policy."""
 
 
 VIRTUAL_SECONDS = 0.001
@@ -38,7 +41,7 @@ class TrialPlan:
         workload: name and options of the workload; all values are strings.
         machine: kind and options of the machine; all values are strings.
         cores: maximum number of workers; a trial has at least 2.
-        policies: names and paths, as `heddle evaluate` takes them, and `switching`.
+        policies: names and paths, as `heddle evaluate` takes them, `switching` and `locking`.
         random: number of new random tables after each round of `policies`.
         draw: whether each trial of the workload `generic` draws other transaction types.
         schedules: orders of virtual cores, used in turn.
@@ -151,12 +154,27 @@ def _drawn_shape(draw: Random, seed: int, churn: str | None) -> dict[str, str]:
     }
 
 
+def _drawn_locking(draw: Random) -> str:
+    """Draw the options of `two_phase_locking` that decide who is granted a lock, as in a name."""
+    choices = {spec.name: spec.choices for spec in engine_specs("protocol", "two_phase_locking")}
+    grant = draw.choice(choices["grant"])
+    options = f"conflict=detect:grant={grant}"
+    if grant in {"ldsf", "bldsf", "hldsf"}:
+        options += f":dependency={draw.choice(choices['dependency'])}"
+    if grant == "bldsf":
+        options += f":delay={draw.choice(choices['delay'])}"
+    return options
+
+
 def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple[str, ...]]:
     def table(number: int) -> Subject:
         return subject_of(f"random:{number}", signature, untuned)
 
     if name == "random":
         return table(seed), ()
+    if name == LOCKING:
+        drawn = _drawn_locking(Random(seed))
+        return replace(subject_of(f"two_phase_locking:{drawn}", signature, untuned), name=name), ()
     if name == SWITCHING:
         tables = [table(_TABLES_IN_TURN * seed + at) for at in range(_TABLES_IN_TURN)]
         first = tables[0]

@@ -5,7 +5,8 @@
 //
 // Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
 // seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record),
-// schedule.policy and the other schedule options, and the machine's own options (skew_ns=0).
+// schedule.policy and the other schedule options, protocol.conflict and the other options of the
+// protocol, and the machine's own options (skew_ns=0).
 // seconds=0 loads the database and runs nothing.
 
 #include <cstdio>
@@ -26,7 +27,19 @@ namespace {
 
 using heddle::OptionMap;
 
-constexpr std::string_view kSchedule = "schedule.";
+/// Moves the options whose names begin with `prefix` into a map of their own, without it.
+OptionMap take_all(OptionMap& options, std::string_view prefix) {
+  OptionMap taken;
+  for (auto it = options.begin(); it != options.end();) {
+    if (it->first.starts_with(prefix)) {
+      taken[it->first.substr(prefix.size())] = it->second;
+      it = options.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  return taken;
+}
 
 std::string take(OptionMap& options, const std::string& key, const std::string& fallback) {
   const auto found = options.find(key);
@@ -76,14 +89,8 @@ int run(int count, char** words) {
   options.seed = std::stoull(take(run, "seed", "1"));
   options.history_bytes = std::stoull(take(run, "history_mib", "0")) << 20;
   options.trace_bytes = std::stoull(take(run, "trace_mib", "0")) << 20;
-  for (auto it = run.begin(); it != run.end();) {
-    if (it->first.starts_with(kSchedule)) {
-      options.schedule[it->first.substr(kSchedule.size())] = it->second;
-      it = run.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  options.schedule = take_all(run, "schedule.");
+  options.protocol_options = take_all(run, "protocol.");
   run["kind"] = take(run, "machine", "threads");
   const heddle::MachineOptions machine = heddle::parse_machine(run);
 

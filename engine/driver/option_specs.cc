@@ -4,6 +4,8 @@
 
 #include "driver/machine_options.h"
 #include "driver/session_factory.h"
+#include "protocol/locking_options.h"
+#include "protocol/registry.h"
 #include "schedule/admission/options.h"
 
 namespace heddle {
@@ -19,6 +21,13 @@ std::vector<OptionSpec> workload_specs(const std::string& name) {
   throw std::invalid_argument("workload '" + name + "' is not known; valid: " + valid);
 }
 
+std::vector<OptionSpec> protocol_specs(const std::string& name) {
+  if (name == TwoPhaseLocking::kName) return specs_of<LockingOptions>();
+  if (Protocols::visit(name, [](auto) {})) return {};
+  throw std::invalid_argument("protocol '" + name +
+                              "' is not known; valid: " + Protocols::joined_names());
+}
+
 }  // namespace
 
 std::vector<OptionSpec> option_specs(const std::string& group, const std::string& name) {
@@ -26,8 +35,10 @@ std::vector<OptionSpec> option_specs(const std::string& group, const std::string
   if (group == "machine") return machine_specs(name);
   if (group == "machine/costs") return cost_specs();
   if (group == "schedule") return specs_of<admission::Options>();
-  throw std::invalid_argument("group '" + group +
-                              "' is not known; valid: workload, machine, machine/costs, schedule");
+  if (group == "protocol") return protocol_specs(name);
+  throw std::invalid_argument(
+      "group '" + group +
+      "' is not known; valid: workload, machine, machine/costs, schedule, protocol");
 }
 
 }  // namespace heddle

@@ -9,9 +9,9 @@ namespace heddle {
 
 /// The declarations of options, for code that shows, checks or writes settings. They are the ones
 /// that parsing uses.
-/// @param group `workload`, `machine`, `machine/costs` or `schedule`
-/// @param name of a workload or a machine; "" for the other groups
-/// @throws std::invalid_argument if there is no such group, workload or machine
+/// @param group `workload`, `machine`, `machine/costs`, `schedule` or `protocol`
+/// @param name of a workload, machine or protocol; "" for the other groups
+/// @throws std::invalid_argument if there is no such group, workload, machine or protocol
 [[nodiscard]] std::vector<OptionSpec> option_specs(const std::string& group,
                                                    const std::string& name = "");
 

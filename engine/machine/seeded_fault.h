@@ -50,6 +50,8 @@ enum class SeededFault : std::uint8_t {
   remove_without_timestamp,  ///< Forget the readers of a leaf that leaves the index.
   forget_versions,           ///< Forget versions that may still be read.
   read_newest,               ///< Read the newest version at any timestamp.
+  grant_beside_shared,       ///< Grant an exclusive lock while others hold it shared.
+  forget_barrier,            ///< Grant locks to requests that are behind the barrier.
   count_
 };
 
@@ -92,7 +94,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "split_without_timestamp",
                       "remove_without_timestamp",
                       "forget_versions",
-                      "read_newest"};
+                      "read_newest",
+                      "grant_beside_shared",
+                      "forget_barrier"};
 
 /// Whether `fault` is seeded in this machine's engine.
 template <class M>

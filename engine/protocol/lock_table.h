@@ -1,34 +1,20 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "machine/shared.h"
-#include "machine/signal.h"
+#include "protocol/lock_request.h"
+#include "protocol/spin_latch.h"
 #include "protocol/timeline.h"
-#include "storage/record.h"
+#include "protocol/wait_graph.h"
 
 namespace heddle {
-
-/// A worker's state in the lock table.
-template <class M>
-struct alignas(64) LockOwner {
-  Signal<M> granted;                   ///< advances with every lock granted after a wait
-  Shared<M, std::uint64_t> waits_for;  ///< owner number + 1 of a blocker, for diagnosis
-  int worker = 0;
-  typename M::Ticks waited = 0;  ///< since the owner last reset it
-};
-
-/// The time of a transaction's first attempt; kept over its retries, so that it becomes the oldest
-/// and wins.
-struct LockAge {
-  std::uint64_t began = 0;
-  int worker = 0;
-  auto operator<=>(const LockAge&) const = default;
-};
 
 /// A record's position in the global locking order.
 struct LockOrder {
@@ -37,23 +23,20 @@ struct LockOrder {
   auto operator<=>(const LockOrder&) const = default;
 };
 
-/// One transaction's request for one record. It belongs to its transaction.
-template <class M>
-struct alignas(64) LockRequest {
-  LockRequest* previous = nullptr;
-  LockRequest* next = nullptr;
-  Record<M>* record = nullptr;
-  LockOwner<M>* owner = nullptr;
-  LockAge age;
-  bool exclusive = false;
-  bool granted = false;
-  bool upgrading = false;  ///< granted shared, waiting for exclusive; no new request passes it
+/// How a conflict is resolved.
+enum class ConflictRule : std::uint8_t {
+  wait_die,
+  no_wait,
+  detect,  ///< every request waits, and of a deadlock one transaction dies
 };
 
-/// How a conflict is resolved.
-enum class ConflictRule : std::uint8_t { wait_die, no_wait };
+enum class LockAnswer : std::uint8_t { granted, waits, dies };
 
-/// Record locks, shared and exclusive, granted in the order of their requests.
+/// Record locks, shared and exclusive.
+///
+/// Under `detect` a WaitGraph has the requests that wait, and decides who of them gets a lock.
+/// Locks without waiters do not touch it. Under the other rules a lock is granted in the order of
+/// its requests, and no graph is needed.
 ///
 /// Wait-die: a transaction may wait for younger ones and dies otherwise (Rosenkrantz et al. 1978).
 /// Polyjuice (OSDI 2021, §7.1) adds that a request in global lock order never needs to die. Each
@@ -64,17 +47,34 @@ enum class ConflictRule : std::uint8_t { wait_die, no_wait };
 template <class M>
 class LockTable {
  public:
-  explicit LockTable(int workers, const Shared<M, std::uint64_t>& stop)
+  /// @param graph for ConflictRule::detect, and for no other
+  explicit LockTable(int workers, const Shared<M, std::uint64_t>& stop,
+                     std::unique_ptr<WaitGraph<M>> graph = nullptr)
       : stop_(stop),
+        graph_(std::move(graph)),
         bucket_count_(std::bit_ceil(
             std::max<std::size_t>(kLeast, kBucketsPerWorker * static_cast<std::size_t>(workers)))),
         shift_(64 - std::countr_zero(bucket_count_)),
         buckets_(new Bucket[bucket_count_]) {}
 
-  /// Requests a lock. `request` has record, owner, age and exclusive set.
+  /// Requests a lock and waits until it is granted. `request` has record, owner, age and exclusive
+  /// set.
   /// @param ordered the record comes after every lock its transaction holds
+  /// @param held the number of locks its transaction holds
   /// @return false if the transaction must die; the request is then not in the table.
-  bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule) {
+  bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule, std::uint32_t held = 0) {
+    const LockAnswer answer = ask(request, ordered, rule, held);
+    return answer == LockAnswer::granted || (answer == LockAnswer::waits && await(request));
+  }
+
+  /// Upgrades a shared lock that its transaction holds to an exclusive one.
+  bool upgrade(LockRequest<M>& request, ConflictRule rule, std::uint32_t held = 0) {
+    const LockAnswer answer = ask_upgrade(request, rule, held);
+    return answer == LockAnswer::granted || (answer == LockAnswer::waits && await(request));
+  }
+
+  /// The first half of acquire(): await() must follow if it waits.
+  LockAnswer ask(LockRequest<M>& request, bool ordered, ConflictRule rule, std::uint32_t held = 0) {
     M::on_control();
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
@@ -90,19 +90,24 @@ class LockTable {
     if (request.granted) {
       bucket.append(&request);
       bucket.unlatch();
-      return true;
+      return LockAnswer::granted;
+    }
+    if (rule == ConflictRule::detect) {
+      bucket.append(&request);
+      return ask_graph(bucket, request, held);
     }
     const std::uint64_t kind = kind_of_wait(oldest, ordered);
     if (rule == ConflictRule::no_wait || (!oldest && !ordered) || !admit(kind)) {
       bucket.unlatch();
-      return false;
+      return LockAnswer::dies;
     }
     bucket.append(&request);
-    return wait(bucket, request, *blocker, kind);
+    begin_wait(bucket, request, *blocker->owner, kind);
+    return LockAnswer::waits;
   }
 
-  /// Upgrades a shared lock that its transaction holds to an exclusive one.
-  bool upgrade(LockRequest<M>& request, ConflictRule rule) {
+  /// The first half of upgrade().
+  LockAnswer ask_upgrade(LockRequest<M>& request, ConflictRule rule, std::uint32_t held = 0) {
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
     LockRequest<M>* blocker = nullptr;
@@ -117,16 +122,49 @@ class LockTable {
     if (blocker == nullptr) {
       request.exclusive = true;
       bucket.unlatch();
-      return true;
+      return LockAnswer::granted;
+    }
+    if (rule == ConflictRule::detect) {
+      request.upgrading = true;
+      return ask_graph(bucket, request, held);
     }
     if (!may_wait || !admit(kUnordered)) {
       bucket.unlatch();
-      return false;
+      return LockAnswer::dies;
     }
     request.upgrading = true;
-    return wait(bucket, request, *blocker, kUnordered);
+    begin_wait(bucket, request, *blocker->owner, kUnordered);
+    return LockAnswer::waits;
   }
 
+  /// Waits for a request that waits. False: its transaction must die, and the request is not in the
+  /// table; an upgrade keeps its shared lock.
+  bool await(LockRequest<M>& request) {
+    LockOwner<M>& owner = *request.owner;
+    const std::uint64_t before = owner.before_wait;
+    const auto start = M::now();
+    owner.granted.wait([before](std::uint64_t value) { return value != before; },
+                       // relaxed: the flag carries no data.
+                       [this] { return stop_.load(std::memory_order_relaxed) != 0; });
+    owner.waited += M::now() - start;
+    timeline::tell<M>(timeline::What::wait_end);
+    owner.waits_for.store(0, std::memory_order_relaxed);
+    if (graph_ != nullptr) return end_of_graph_wait(request);
+    const std::uint64_t kind = kKinds[request.wait];
+    if (kind != kHarmless) waits_.fetch_add(~kind + 1, std::memory_order_acq_rel);  // as in admit()
+    if (owner.granted.load() != before) return true;
+    Bucket& bucket = bucket_of(request.record);
+    bucket.latch();
+    const bool upgrade = request.upgrading;            // not granted: it keeps its shared lock
+    const bool granted = request.granted && !upgrade;  // granted just before the stop
+    request.upgrading = false;
+    if (!granted && !upgrade) bucket.unlink(&request);
+    if (!granted) grant_waiting(bucket, request.record);
+    bucket.unlatch();
+    return granted;
+  }
+
+  /// Releases a lock, under a rule other than `detect`.
   void release(LockRequest<M>& request) {
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
@@ -135,18 +173,29 @@ class LockTable {
     bucket.unlatch();
   }
 
+  /// The same under `detect`.
+  void release_by_graph(LockRequest<M>& request) {
+    Bucket& bucket = bucket_of(request.record);
+    bucket.latch();
+    bucket.unlink(&request);
+    if (request.queue != 0) {
+      const GraphLatch latch(*graph_);
+      graph_->release(request);
+    }
+    bucket.unlatch();
+  }
+
+  /// A transaction of `owner` has committed: under some grant policies its time is of use.
+  void committed(const LockOwner<M>& owner) {
+    if (owner.granted_at == 0) return;
+    const GraphLatch latch(*graph_);
+    graph_->learn(owner, M::now() - owner.granted_at);
+  }
+
  private:
-  struct alignas(64) Bucket {
-    Shared<M, std::uint64_t> latched;
+  struct alignas(64) Bucket : SpinLatch<M> {
     LockRequest<M>* head = nullptr;
     LockRequest<M>* tail = nullptr;
-
-    void latch() noexcept {
-      int spins = 0;
-      // acquire: the requests as the last holder left them.
-      while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins);
-    }
-    void unlatch() noexcept { latched.store(0, std::memory_order_release); }  // release: as above
 
     void append(LockRequest<M>* request) {
       request->previous = tail;
@@ -166,6 +215,19 @@ class LockTable {
   static constexpr std::uint64_t kOnlyOrdered = 1;
   static constexpr std::uint64_t kUnordered = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kHarmless = 0;
+  static constexpr std::array kKinds{kHarmless, kOnlyOrdered, kUnordered};  // by LockRequest::wait
+
+  /// Holds the graph's latch; the latch of a bucket is always taken first.
+  class GraphLatch {
+   public:
+    explicit GraphLatch(WaitGraph<M>& graph) : graph_(graph) { graph_.latch(); }
+    GraphLatch(const GraphLatch&) = delete;
+    GraphLatch& operator=(const GraphLatch&) = delete;
+    ~GraphLatch() { graph_.unlatch(); }
+
+   private:
+    WaitGraph<M>& graph_;
+  };
 
   [[nodiscard]] Bucket& bucket_of(const Record<M>* record) {
     const auto bits = M::number_of(record) >> 4;
@@ -194,36 +256,80 @@ class LockTable {
     }
   }
 
-  /// Waits; the request is queued and the bucket latched. Returns false if stopped; the request is
-  /// then removed.
-  bool wait(Bucket& bucket, LockRequest<M>& request, const LockRequest<M>& blocker,
-            std::uint64_t kind) {
+  /// The request is queued and the bucket latched, which ends here.
+  void begin_wait(Bucket& bucket, LockRequest<M>& request, const LockOwner<M>& blocker,
+                  std::uint64_t kind) {
+    request.wait =
+        static_cast<std::uint8_t>(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
     LockOwner<M>& owner = *request.owner;
-    const std::uint64_t before = owner.granted.own();
-    owner.waits_for.store(static_cast<std::uint64_t>(blocker.owner->worker) + 1,
+    owner.before_wait = owner.granted.own();
+    tell_of_wait(owner, blocker);
+    bucket.unlatch();
+  }
+
+  static void tell_of_wait(LockOwner<M>& owner, const LockOwner<M>& blocker) {
+    owner.waits_for.store(static_cast<std::uint64_t>(blocker.worker) + 1,
                           std::memory_order_relaxed);  // relaxed: for diagnosis only
     if constexpr (M::kRecords) {
-      const auto whom = static_cast<std::uint32_t>(blocker.owner->worker);
+      const auto whom = static_cast<std::uint32_t>(blocker.worker);
       timeline::tell<M>(timeline::What::wait, whom, timeline::kUntilGranted);
     }
+  }
+
+  // ---- under `detect` --------------------------------------------------------------------------
+
+  /// The number of the record's queue in the graph; 0: there is none. A queue that is used has
+  /// holders, each of which has its number.
+  static std::uint32_t queue_of(const Bucket& bucket, const Record<M>* record) {
+    for (const LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
+      if (other->record == record && other->granted && other->queue != 0) return other->queue;
+    }
+    return 0;
+  }
+
+  /// Hands a request to the graph; the bucket is latched, which ends here. A new request is in the
+  /// bucket, and leaves it if the transaction must die.
+  LockAnswer ask_graph(Bucket& bucket, LockRequest<M>& request, std::uint32_t held) {
+    using Begun = typename WaitGraph<M>::Begun;
+    LockOwner<M>& owner = *request.owner;
+    owner.before_wait = owner.granted.own();
+    const bool upgrade = request.upgrading;
+    Begun begun{};
+    {
+      const GraphLatch latch(*graph_);
+      begun = graph_->begin(queue_of(bucket, request.record), request, held, [&](auto add) {
+        for (LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
+          if (other->record == request.record && other->granted) add(*other);
+        }
+      });
+      if (begun == Begun::waits) tell_of_wait(owner, graph_->blocker_of(request));
+    }
+    if (begun == Begun::dies && !upgrade) bucket.unlink(&request);
     bucket.unlatch();
-    const auto start = M::now();
-    owner.granted.wait([before](std::uint64_t value) { return value != before; },
-                       // relaxed: the flag carries no data.
-                       [this] { return stop_.load(std::memory_order_relaxed) != 0; });
-    owner.waited += M::now() - start;
-    timeline::tell<M>(timeline::What::wait_end);
-    owner.waits_for.store(0, std::memory_order_relaxed);
-    if (kind != kHarmless) waits_.fetch_add(~kind + 1, std::memory_order_acq_rel);  // as in admit()
-    if (owner.granted.load() != before) return true;
-    bucket.latch();
-    const bool upgrade = request.upgrading;            // not granted: it keeps its shared lock
-    const bool granted = request.granted && !upgrade;  // granted just before the stop
-    request.upgrading = false;
-    if (!granted && !upgrade) bucket.unlink(&request);
-    if (!granted) grant_waiting(bucket, request.record);
-    bucket.unlatch();
-    return granted;
+    if (begun == Begun::waits) return LockAnswer::waits;
+    return begun == Begun::granted ? LockAnswer::granted : LockAnswer::dies;
+  }
+
+  bool end_of_graph_wait(LockRequest<M>& request) {
+    LockOwner<M>& owner = *request.owner;
+    // load() acquires what was written before the wake-up: whether the owner is a victim.
+    const bool woken = owner.granted.load() != owner.before_wait;
+    if (!woken || owner.is_victim) {
+      Bucket& bucket = bucket_of(request.record);
+      bucket.latch();
+      const GraphLatch latch(*graph_);
+      // A grant may have come between, but not to a victim.
+      const bool granted = request.granted && !request.upgrading;
+      if (!granted) {
+        if (!request.upgrading) bucket.unlink(&request);
+        request.upgrading = false;
+        graph_->leave(queue_of(bucket, request.record), request);
+      }
+      bucket.unlatch();
+      if (!granted) return false;
+    }
+    if (graph_->learns_times()) owner.granted_at = M::now();
+    return true;
   }
 
   /// Whether a request must wait: a new one for any conflicting request ahead of it, an upgrade for
@@ -254,6 +360,7 @@ class LockTable {
   static constexpr std::uint64_t kGrant = 2;  // bit 0 is the signal's
 
   const Shared<M, std::uint64_t>& stop_;
+  std::unique_ptr<WaitGraph<M>> graph_;
   std::size_t bucket_count_;
   int shift_;
   std::unique_ptr<Bucket[]> buckets_;

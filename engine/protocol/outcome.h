@@ -52,12 +52,14 @@ enum class AbortReason : std::uint8_t {
   late_write,        ///< a transaction with a later timestamp has read the row as it was before.
   late_insert,       ///< or the range of the index that the row belongs to.
   epoch_full,        ///< the epoch has no version left that is later than those it saw.
+  deadlock,          ///< the victim of a deadlock between transactions that waited for locks.
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
     kAbortReasonNames{"none",         "read_validation", "node_validation", "early_validation",
                       "dirty_source", "wait_cycle",      "lock_conflict",   "record_unlinked",
-                      "stopped",      "late_write",      "late_insert",     "epoch_full"};
+                      "stopped",      "late_write",      "late_insert",     "epoch_full",
+                      "deadlock"};
 
 }  // namespace heddle

@@ -6,11 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "protocol/grant/registry.h"
 #include "protocol/lock_plan.h"
 #include "protocol/lock_table.h"
+#include "protocol/locking_options.h"
 #include "protocol/optimistic.h"
 #include "protocol/protocol.h"
 #include "protocol/stored_procedure.h"
+#include "protocol/wait_graph.h"
 
 namespace heddle {
 
@@ -18,11 +21,11 @@ namespace heddle {
 template <class M>
 struct LockRuntime {
   LockRuntime(int worker_count, const Shared<M, std::uint64_t>& stop, const Signature& signature,
-              ConflictRule conflict_rule, Storage<M>& storage)
+              const LockingOptions& options, Storage<M>& storage)
       : workers(worker_count),
-        rule(conflict_rule),
+        rule(options.rule),
         plan(plan_locks(signature)),
-        table(worker_count, stop),
+        table(worker_count, stop, make_graph(worker_count, signature.types.size(), options)),
         owners(new LockOwner<M>[static_cast<std::size_t>(worker_count)]) {
     for (int worker = 0; worker < worker_count; ++worker) owners[worker].worker = worker;
     for (TableBase<M>* base : storage.tables()) {
@@ -37,9 +40,17 @@ struct LockRuntime {
   LockPlan plan;
   LockTable<M> table;
   std::unique_ptr<LockOwner<M>[]> owners;
+
+ private:
+  static std::unique_ptr<WaitGraph<M>> make_graph(int workers, std::size_t types,
+                                                  const LockingOptions& options) {
+    if (options.rule != ConflictRule::detect) return nullptr;
+    return std::make_unique<WaitGraph<M>>(
+        workers, types, grant::make_policy(options.grant, options.policy), options.policy.exact);
+  }
 };
 
-/// Strict two-phase locking on records, wait-die or no-wait (LockTable). Record locks do not cover
+/// Strict two-phase locking on records (LockTable). Record locks do not cover
 /// phantoms, which are left to the node set: a scan or a miss whose index node has changed by the
 /// time of the commit aborts the transaction.
 ///
@@ -60,18 +71,21 @@ class LockingTransaction final : public OptimisticCore<M>,
       : Core(storage, worker), runtime_(runtime), owner_(runtime.owners[worker]) {}
 
   /// @param retry another attempt at the same transaction: it keeps its age
-  void begin(bool retry) {
+  void begin(bool retry, int type = 0) {
     assert(held_ == 0);
     Core::begin_core();
     if (!retry) age_ = {M::now(), this->worker()};
     lock_of_entry_.clear();
     highest_ = {};
     owner_.waited = 0;
+    owner_.granted_at = 0;
+    owner_.type = type;
   }
 
   /// On false, abort() must follow.
   bool commit() {
     if (!Core::commit_core()) return false;
+    runtime_.table.committed(owner_);
     release_all();
     return true;
   }
@@ -153,8 +167,8 @@ class LockingTransaction final : public OptimisticCore<M>,
     request.upgrading = false;
     const LockOrder order{table.lock_rank(), table.order_of(record)};
     const bool ordered = held_ == 0 || highest_ < order;
-    if (!runtime_.table.acquire(request, ordered, runtime_.rule)) {
-      conflict(AbortReason::lock_conflict, state);
+    if (!runtime_.table.acquire(request, ordered, runtime_.rule, locks_held())) {
+      conflict(reason_to_die(), state);
       return nullptr;
     }
     ++held_;
@@ -166,14 +180,23 @@ class LockingTransaction final : public OptimisticCore<M>,
     Request* lock = lock_of_entry_[entry];
     assert(lock != nullptr && "a table that is written is locked when read");
     if (lock->exclusive) return true;
-    if (runtime_.table.upgrade(*lock, runtime_.rule)) return true;
-    conflict(AbortReason::lock_conflict, set_[entry].state);
+    if (runtime_.table.upgrade(*lock, runtime_.rule, locks_held())) return true;
+    conflict(reason_to_die(), set_[entry].state);
     return false;
   }
 
+  [[nodiscard]] std::uint32_t locks_held() const { return static_cast<std::uint32_t>(held_); }
+
+  /// Only the owner's own wait makes it a victim, and that has ended: no other thread writes here.
+  [[nodiscard]] AbortReason reason_to_die() const {
+    return owner_.is_victim ? AbortReason::deadlock : AbortReason::lock_conflict;
+  }
+
   void release_all() {
-    for (std::size_t at = 0; at < held_; ++at) {
-      runtime_.table.release(requests_[at]);
+    if (runtime_.rule == ConflictRule::detect) {
+      for (std::size_t at = 0; at < held_; ++at) runtime_.table.release_by_graph(requests_[at]);
+    } else {
+      for (std::size_t at = 0; at < held_; ++at) runtime_.table.release(requests_[at]);
     }
     held_ = 0;
   }
@@ -188,15 +211,15 @@ class LockingTransaction final : public OptimisticCore<M>,
   std::size_t held_ = 0;
 };
 
-/// Two-phase locking as a protocol the driver runs. Option `conflict`: wait_die (default), no_wait.
+/// Two-phase locking as a protocol the driver runs; its options are LockingOptions.
 struct TwoPhaseLocking {
   static constexpr std::string_view kName = "two_phase_locking";
 
   template <class M>
   struct Runtime : LockRuntime<M> {
     explicit Runtime(const RunSetup<M>& setup)
-        : LockRuntime<M>(setup.workers, setup.stop, setup.signature, parse_rule(setup.options),
-                         setup.storage) {}
+        : LockRuntime<M>(setup.workers, setup.stop, setup.signature,
+                         LockingOptions::parse(setup.options), setup.storage) {}
 
     /// The worker that `worker` waits for, or -1.
     [[nodiscard]] int waits_for(int worker) const {
@@ -212,8 +235,8 @@ struct TwoPhaseLocking {
         : txn_(storage, worker, runtime) {}
 
     template <class P>
-    Attempt<M> attempt(const P& procedure, int /*type*/, std::uint32_t prior_aborts) {
-      txn_.begin(prior_aborts != 0);
+    Attempt<M> attempt(const P& procedure, int type, std::uint32_t prior_aborts) {
+      txn_.begin(prior_aborts != 0, type);
       return attempt_by<M>(txn_, procedure);
     }
     static const CompiledPolicy* policy() { return nullptr; }
@@ -221,19 +244,6 @@ struct TwoPhaseLocking {
    private:
     LockingTransaction<M> txn_;
   };
-
- private:
-  static ConflictRule parse_rule(const std::map<std::string, std::string>& options) {
-    ConflictRule rule = ConflictRule::wait_die;
-    for (const auto& [key, value] : options) {
-      if (key == "conflict" && value == "no_wait") {
-        rule = ConflictRule::no_wait;
-      } else if (key != "conflict" || value != "wait_die") {
-        reject_protocol_option(kName, key, value, "conflict=wait_die|no_wait");
-      }
-    }
-    return rule;
-  }
 };
 
 }  // namespace heddle

@@ -63,6 +63,30 @@ def test_a_protocol_of_the_engine_needs_no_entry(
     assert "policy_table" not in policy_names()
 
 
+def test_options_of_a_protocol_may_follow_its_name(tpcc: Signature) -> None:
+    name = "two_phase_locking:conflict=detect:grant=bldsf"
+    subject = subject_of(name, tpcc, never)
+    assert (subject.name, subject.protocol) == (name, "two_phase_locking")
+    assert subject.options == {"conflict": "detect", "grant": "bldsf"}
+    admitted = subject_of(f"{name}+smf", tpcc, never)
+    assert (admitted.options, admitted.schedule) == (subject.options, {"policy": "smf"})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("two_phase_locking:grant=lifo", "grant must be fifo, vats, mlf, mblf, ddf, ldsf, bldsf"),
+        ("two_phase_locking:locks=many", "has no option locks; options: conflict, grant"),
+        ("silo:grant=fifo", "silo has no option grant; options: none"),
+    ],
+)
+def test_an_unknown_option_of_a_protocol_is_refused(
+    tpcc: Signature, name: str, message: str
+) -> None:
+    with pytest.raises(UnknownPolicyError, match=message):
+        subject_of(name, tpcc, never)
+
+
 def test_a_path_is_loaded(tpcc: Signature, tmp_path: Path, fake_engine: ModuleType) -> None:
     path = tmp_path / "mine.json"
     save(build_seed("ic3", tpcc), path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import workloads
 from envs.trial import run_trial
-from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
+from envs.trial_plan import LOCKING, SWITCHING, TrialPlan, core_schedules
 from tests.scale import scaled
 from tests.traces.replay.some_programs import shop
 from tests.traces.synthesis.some_shop import made_up_shop
@@ -38,7 +38,7 @@ def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) ->
         workload=workload,
         machine={"kind": "virtual"},
         cores=cores,
-        policies=["silo", "two_phase_locking", "ic3", SWITCHING],
+        policies=["silo", "two_phase_locking", "ic3", LOCKING, SWITCHING],
         random=4,
         draw=True,
         schedules=[schedule],

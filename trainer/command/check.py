@@ -21,6 +21,7 @@ from envs.host import local_machine, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
+    LOCKING,
     REAL_SECONDS,
     REAL_WATCHDOG_S,
     SWITCHING,
@@ -41,6 +42,12 @@ from trainer.progress import make_display
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.trial_folder import HISTORY_FILE, keep_trial
+
+_WORDS = {
+    SWITCHING: "random tables that replace one another",
+    LOCKING: "two_phase_locking with random grant policies",
+}
+"""Descriptions of the names that stand for something random."""
 
 EXPORTS = ("dbcop", "elle_append", "elle_register")
 """The formats of `envs.history_formats`, which are loaded only to write one."""
@@ -403,7 +410,7 @@ def _table(tally: Tally, plan: TrialPlan) -> Table:
     for name, trials in tally.trials.items():
         failed = tally.failed is not None and plan.name(tally.failed[0]) == name
         table.add_row(
-            "random tables that replace one another" if name == SWITCHING else name,
+            _WORDS.get(name, name),
             f"{trials:,}",
             f"{tally.transactions[name]:,}",
             f"{tally.aborted[name]:,}",

@@ -93,7 +93,7 @@ struct SiloKind {
 
 struct LockingKind {
   explicit LockingKind(Storage<M>& rows)
-      : storage(rows), runtime(2, stop, signature(), ConflictRule::no_wait, rows) {}
+      : storage(rows), runtime(2, stop, signature(), {.rule = ConflictRule::no_wait}, rows) {}
   LockingTransaction<M> make(int worker) { return {storage, worker, runtime}; }
   static void begin(LockingTransaction<M>& txn) { txn.begin(false); }
   Storage<M>& storage;

@@ -2,10 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "check/trial.h"
 #include "model/random.h"
+#include "protocol/grant/registry.h"
 #include "tables.h"
 
 namespace heddle::test {
@@ -17,6 +20,13 @@ enum class Bias : std::uint8_t {
   churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
   timestamps,  ///< transactions are ordered by timestamps
 };
+
+/// Options of two_phase_locking; wait-die in a third of the trials.
+inline std::map<std::string, std::string> drawn_locking(Random& random) {
+  if (random.below(3) == 0) return {};
+  const std::vector<std::string> grants = grant::Policies::names();
+  return {{"conflict", "detect"}, {"grant", grants[random.below(grants.size())]}};
+}
 
 /// A small trial on virtual cores drawn from a number: the transaction types, the protocol or
 /// table, the number of cores, and the order of their steps.
@@ -63,6 +73,7 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
     trial.run.protocol = "silo";
   } else if (kind == 1) {
     trial.run.protocol = "two_phase_locking";
+    trial.run.protocol_options = drawn_locking(random);
   } else if (kind == kTimestamps) {
     trial.run.protocol = "mvto";
   } else {

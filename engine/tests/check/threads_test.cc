@@ -69,6 +69,8 @@ TEST(ThreadsTrials, Silo) {
 TEST(ThreadsTrials, TwoPhaseLocking) {
   run_protocol(open_session, "two_phase_locking");
   run_protocol(open_restless, "two_phase_locking", {{"conflict", "no_wait"}});
+  run_protocol(open_restless, "two_phase_locking", {{"conflict", "detect"}});
+  run_protocol(open_session, "two_phase_locking", {{"conflict", "detect"}, {"grant", "bldsf"}});
 }
 
 TEST(ThreadsTrials, Mvto) {

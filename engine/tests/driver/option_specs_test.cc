@@ -13,6 +13,7 @@
 
 #include "driver/machine_options.h"
 #include "driver/session.h"
+#include "protocol/locking_options.h"
 #include "schedule/admission/options.h"
 
 namespace heddle {
@@ -46,7 +47,9 @@ std::vector<Group> groups() {
       {"schedule", option_specs("schedule"),
        [](const OptionMap& options) { (void)admission::Options::parse(options); }},
       {"machine", option_specs("machine", "virtual"), machine},
-      {"machine/costs", option_specs("machine/costs"), machine}};
+      {"machine/costs", option_specs("machine/costs"), machine},
+      {"two_phase_locking", option_specs("protocol", "two_phase_locking"),
+       [](const OptionMap& options) { (void)LockingOptions::parse(options); }}};
   std::erase_if(all[1].specs, [](const OptionSpec& spec) { return spec.name == "cores"; });
   for (const std::string& name : workload_names()) {
     if (name == "replay" || name == "shop") continue;
@@ -128,8 +131,11 @@ TEST(OptionSpecs, UnknownNamesAreRejected) {
     return "there is one";
   };
   EXPECT_EQ(refusal("search", ""),
-            "group 'search' is not known; valid: workload, machine, machine/costs, schedule");
+            "group 'search' is not known; valid: workload, machine, machine/costs, schedule, "
+            "protocol");
   EXPECT_NE(refusal("workload", "tpc").find("workload 'tpc' is not known; valid: tpcc, "),
+            std::string::npos);
+  EXPECT_NE(refusal("protocol", "sillo").find("protocol 'sillo' is not known; valid: silo, "),
             std::string::npos);
   EXPECT_EQ(refusal("machine", "abacus"),
             "machine: option 'kind' is 'abacus'; allowed: one of threads, virtual");

@@ -51,8 +51,8 @@ TEST(SessionOptions, NameAnUnknownOptionOfAProtocol) {
             "protocol silo: option 'fast=yes' is not known; valid: none");
   EXPECT_EQ(refusal_of({.protocol = "two_phase_locking",
                         .protocol_options = {{"conflict", "wound_wait"}}}),
-            "protocol two_phase_locking: option 'conflict=wound_wait' is not known; valid: "
-            "conflict=wait_die|no_wait");
+            "protocol two_phase_locking: option 'conflict' is 'wound_wait'; allowed: one of "
+            "wait_die, no_wait, detect");
   EXPECT_EQ(refusal_of({.protocol = "policy_table",
                         .protocol_options = {{"fast", "yes"}},
                         .policy = tables::occ(workload_signature(kMicro))}),

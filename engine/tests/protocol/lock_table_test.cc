@@ -5,14 +5,18 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fixture.h"
 #include "model/random.h"
+#include "protocol/grant/registry.h"
+#include "protocol/wait_graph.h"
 
 namespace heddle {
 namespace {
@@ -66,7 +70,8 @@ class Locks : public testing::Test {
     std::thread thread_;
   };
 
-  Locks() {
+  explicit Locks(std::unique_ptr<WaitGraph<M>> graph = nullptr)
+      : table_(kOwners, stop_, std::move(graph)) {
     for (int owner = 0; owner < kOwners; ++owner) {
       owners_[static_cast<std::size_t>(owner)].worker = owner;
     }
@@ -126,7 +131,7 @@ class Locks : public testing::Test {
   }
 
   Shared<M, std::uint64_t> stop_{0};
-  LockTable<M> table_{kOwners, stop_};
+  LockTable<M> table_;
   std::array<LockOwner<M>, kOwners> owners_;
   std::array<Record<M>, 4> records_;
   std::deque<LockRequest<M>> held_;
@@ -398,6 +403,8 @@ constexpr int kRounds = 3000;
 /// all end, and no lock is ever granted while another has an exclusive one.
 class LockStress : public Locks {
  protected:
+  explicit LockStress(std::unique_ptr<WaitGraph<M>> graph = nullptr) : Locks(std::move(graph)) {}
+
   static constexpr int kThreads = 4;
   static constexpr int kRecords = 4;
 
@@ -440,7 +447,8 @@ class LockStress : public Locks {
       LockRequest<M>& made =
           requests.emplace_back(request(owner, record, exclusive ? Mode::exclusive : Mode::shared));
       made.age.began = began;
-      if (!table_.acquire(made, record > highest, rule)) {
+      const auto held = static_cast<std::uint32_t>(requests.size() - 1);
+      if (!table_.acquire(made, record > highest, rule, held)) {
         requests.pop_back();
         alive = false;
         break;
@@ -452,7 +460,13 @@ class LockStress : public Locks {
       }
     }
     for (LockRequest<M>& held : requests) visit(held);
-    for (LockRequest<M>& held : requests) table_.release(held);
+    for (LockRequest<M>& held : requests) {
+      if (rule == ConflictRule::detect) {
+        table_.release_by_graph(held);
+      } else {
+        table_.release(held);
+      }
+    }
     return alive;
   }
 
@@ -474,6 +488,16 @@ class LockStress : public Locks {
 
 TEST_F(LockStress, WaitDieEnds) { run(kWaitDie); }
 TEST_F(LockStress, NoWaitEnds) { run(kNoWait); }
+
+class DetectingLockStress : public LockStress {
+ protected:
+  DetectingLockStress()
+      : LockStress(std::make_unique<WaitGraph<M>>(
+            kOwners, 1, grant::make_policy("bldsf", options()), options().exact)) {}
+  static grant::Options options() { return {.exact = true, .delay = grant::delay_factor("log2")}; }
+};
+
+TEST_F(DetectingLockStress, Ends) { run(ConflictRule::detect); }
 
 }  // namespace
 }  // namespace heddle

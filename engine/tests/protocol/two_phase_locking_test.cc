@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,8 @@ using Hand = test::Hand<LockingTransaction<M>, test::OrderedTable>;
 /// Transactions by two-phase locking, driven by hand. ROWS is written, POINTS only read.
 class LockingHands {
  public:
-  explicit LockingHands(ConflictRule rule = ConflictRule::wait_die)
-      : runtime_(Database::kWorkers, stop, hand_signature(), rule, db.storage) {
+  explicit LockingHands(const LockingOptions& options = {})
+      : runtime_(Database::kWorkers, stop, hand_signature(), options, db.storage) {
     for (int worker = 0; worker < Database::kWorkers; ++worker) {
       txns_.emplace_back(db.storage, worker, runtime_);
     }
@@ -303,7 +304,7 @@ TEST(TwoPhaseLocking, FirstLocksOfATransactionAreInOrder) {
 }
 
 TEST(TwoPhaseLocking, NoWaitDies) {
-  LockingHands hands(ConflictRule::no_wait);
+  LockingHands hands({.rule = ConflictRule::no_wait});
   const Hand first = hands.begin(0);
   const Hand second = hands.begin(1);
   ASSERT_TRUE(second.write(20, 2));
@@ -452,7 +453,7 @@ TEST(LockPlan, TypesThatDisagreeStillGetAnOrder) {
 
 // ---- as the driver starts it --------------------------------------------------------------------
 
-class LockingOptions : public testing::Test {
+class OptionsOfLocking : public testing::Test {
  protected:
   TwoPhaseLocking::Runtime<M> with(const std::map<std::string, std::string>& options) {
     return TwoPhaseLocking::Runtime<M>(
@@ -464,22 +465,49 @@ class LockingOptions : public testing::Test {
   Shared<M, std::uint64_t> stop_{0};
 };
 
-TEST_F(LockingOptions, NameTheRule) {
+TEST_F(OptionsOfLocking, NameTheRule) {
   EXPECT_EQ(with({}).rule, ConflictRule::wait_die);
   EXPECT_EQ(with({{"conflict", "wait_die"}}).rule, ConflictRule::wait_die);
   EXPECT_EQ(with({{"conflict", "no_wait"}}).rule, ConflictRule::no_wait);
+  EXPECT_EQ(with({{"conflict", "detect"}}).rule, ConflictRule::detect);
+  for (const std::string& grant : grant::Policies::names()) {
+    EXPECT_EQ(with({{"conflict", "detect"}, {"grant", grant}}).rule, ConflictRule::detect);
+  }
 }
 
-TEST_F(LockingOptions, OthersAreRefusedByName) {
-  for (const auto& [key, value] :
-       {std::pair{"conflict", "wound_wait"}, std::pair{"conflicts", "no_wait"}}) {
+/// An option that would have no effect is a mistake; the message names the cure.
+TEST_F(OptionsOfLocking, WithoutEffectAreRefused) {
+  using Options = std::map<std::string, std::string>;
+  for (const auto& [options, cure] :
+       {std::pair{Options{{"grant", "vats"}}, "need conflict=detect"},
+        std::pair{Options{{"conflict", "no_wait"}, {"grant", "cats"}}, "need conflict=detect"},
+        std::pair{Options{{"conflict", "detect"}, {"grant", "vats"}, {"dependency", "exact"}},
+                  "needs grant=ldsf"},
+        std::pair{Options{{"conflict", "detect"}, {"grant", "ldsf"}, {"delay", "sqrt"}},
+                  "need grant=bldsf"}}) {
+    try {
+      (void)with(options);
+      ADD_FAILURE() << cure << ": accepted";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(cure), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(OptionsOfLocking, OthersAreRefusedByName) {
+  for (const auto& [key, value, valid] :
+       {std::tuple{"conflict", "wound_wait", "one of wait_die, no_wait, detect"},
+        std::tuple{"conflicts", "no_wait", "valid options: conflict, grant, dependency, delay"},
+        std::tuple{"grant", "lifo", "one of fifo, vats, mlf, mblf, ddf, ldsf, bldsf, hldsf, cats"},
+        std::tuple{"dependency", "some", "one of approximate, exact"},
+        std::tuple{"delay", "log", "one of log2, sqrt, sqrt_log2, one, linear"}}) {
     try {
       (void)with({{key, value}});
       ADD_FAILURE() << key << "=" << value << " was accepted";
     } catch (const std::invalid_argument& error) {
       const std::string what = error.what();
       EXPECT_NE(what.find(key), std::string::npos) << what;
-      EXPECT_NE(what.find("conflict=wait_die|no_wait"), std::string::npos) << what;
+      EXPECT_NE(what.find(valid), std::string::npos) << what;
     }
   }
 }
@@ -492,8 +520,12 @@ constexpr int kRounds = 100;
 constexpr int kRounds = 1000;
 #endif
 
+LockingOptions detecting(const std::string& grant) {
+  return LockingOptions::parse({{"conflict", "detect"}, {"grant", grant}});
+}
+
 /// Transfers between rows taken in random order, some of them upgrades: all commit in the end.
-class LockingStress : public testing::TestWithParam<ConflictRule> {};
+class LockingStress : public testing::TestWithParam<LockingOptions> {};
 
 TEST_P(LockingStress, TransfersInRandomOrderEnd) {
   LockingHands hands(GetParam());
@@ -538,10 +570,15 @@ TEST_P(LockingStress, TransfersInRandomOrderEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, LockingStress,
-                         testing::Values(ConflictRule::wait_die, ConflictRule::no_wait),
+                         testing::Values(LockingOptions{},
+                                         LockingOptions{.rule = ConflictRule::no_wait},
+                                         detecting("fifo"), detecting("vats"), detecting("mlf"),
+                                         detecting("bldsf"), detecting("cats")),
                          [](const auto& instance) {
-                           return std::string(instance.param == ConflictRule::no_wait ? "no_wait"
-                                                                                      : "wait_die");
+                           const LockingOptions& options = instance.param;
+                           if (options.rule == ConflictRule::detect) return options.grant;
+                           return std::string(options.rule == ConflictRule::no_wait ? "no_wait"
+                                                                                    : "wait_die");
                          });
 
 }  // namespace

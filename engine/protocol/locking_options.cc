@@ -1,0 +1,61 @@
+#include "protocol/locking_options.h"
+
+#include <string_view>
+#include <vector>
+
+#include "protocol/grant/registry.h"
+
+namespace heddle {
+
+namespace {
+
+bool uses_dependencies(const std::string& grant) {
+  return grant == grant::Ldsf::kName || grant == grant::Bldsf::kName ||
+         grant == grant::Hldsf::kName;
+}
+
+std::vector<std::string_view> delay_names() {
+  std::vector<std::string_view> names;
+  for (const grant::NamedDelay& delay : grant::kDelays) names.push_back(delay.name);
+  return names;
+}
+
+}  // namespace
+
+void LockingOptions::read(OptionReader& reader) {
+  reader.choice("conflict", rule,
+                {{"wait_die", ConflictRule::wait_die},
+                 {"no_wait", ConflictRule::no_wait},
+                 {"detect", ConflictRule::detect}},
+                "which conflicting requests wait; detect: all, until a deadlock is found");
+  const std::vector<std::string> grants = grant::Policies::names();
+  reader.choice("grant", grant, {grants.begin(), grants.end()},
+                "with detect, who of those waiting gets a released lock");
+  reader.choice("dependency", policy.exact, {{"approximate", false}, {"exact", true}},
+                "with ldsf, bldsf or hldsf, how dependency sets are counted");
+  const std::vector<std::string_view> delays = delay_names();
+  const std::string log2(delays.front());
+  std::string delay = log2;
+  reader.choice("delay", delay, delays,
+                "with bldsf, how the delay grows with the number of shared locks granted at once");
+  policy.delay = grant::delay_factor(delay);
+
+  // wait_die lets a request wait for those ahead of it only: in another order it would wait for
+  // others as well, and transactions might wait in a circle.
+  if (grant != grant::Fifo::kName && rule != ConflictRule::detect) {
+    reader.reject("grant", grant, "fifo; the others need conflict=detect");
+  }
+  if (policy.exact && !uses_dependencies(grant)) {
+    reader.reject("dependency", "exact", "approximate; exact needs grant=ldsf, bldsf or hldsf");
+  }
+  if (delay != log2 && grant != grant::Bldsf::kName) {
+    reader.reject("delay", delay, log2 + "; the others need grant=bldsf");
+  }
+}
+
+LockingOptions LockingOptions::parse(const OptionMap& options) {
+  OptionReader reader("protocol two_phase_locking", options);
+  return read_options<LockingOptions>(reader);
+}
+
+}  // namespace heddle

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "model/options.h"
+#include "protocol/grant/policy.h"
+#include "protocol/lock_table.h"
+
+namespace heddle {
+
+/// The options of two_phase_locking.
+struct LockingOptions {
+  ConflictRule rule = ConflictRule::wait_die;
+  std::string grant = "fifo";
+  grant::Options policy = {};
+
+  /// Declares each option and reads its value.
+  /// @throws std::invalid_argument for a value that would have no effect
+  void read(OptionReader& reader);
+
+  /// @throws std::invalid_argument for an option or value that does not exist, or has no effect
+  [[nodiscard]] static LockingOptions parse(const OptionMap& options);
+};
+
+}  // namespace heddle
