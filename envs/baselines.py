@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from envs.engine_interface import load_engine
-from envs.option_specs import engine_specs
 from envs.subject import NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
@@ -85,9 +84,13 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
         protocol = with_options["name"]
         if protocol in native:
             options = dict(part.split("=") for part in with_options["options"][1:].split(":"))
-            _refuse_unknown_options(name, native[protocol].protocol, options)
             subject = native[protocol]
-            return replace(subject, name=name, options={**subject.options, **options})
+            options = {**subject.options, **options}
+            try:
+                load_engine().check_protocol(subject.protocol, options)
+            except ValueError as error:
+                raise UnknownPolicyError(f"policy={name}: {error}") from None
+            return replace(subject, name=name, options=options)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
@@ -114,18 +117,6 @@ def policy_names() -> list[str]:
         ImportError: the engine is not built.
     """
     return ["silo", TUNED, *(name for name in native_subjects() if name != "silo"), *seed_names()]
-
-
-def _refuse_unknown_options(name: str, protocol: str, options: Mapping[str, str]) -> None:
-    declared = {spec.name: spec for spec in engine_specs("protocol", protocol)}
-    for key, value in options.items():
-        if key not in declared:
-            valid = ", ".join(declared) or "none"
-            raise UnknownPolicyError(
-                f"policy={name}: {protocol} has no option {key}; options: {valid}"
-            )
-        if value not in declared[key].choices:
-            raise UnknownPolicyError(f"policy={name}: {key} must be {declared[key].allowed}")
 
 
 def _refuse_unknown(name: str) -> None:

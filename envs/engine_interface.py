@@ -97,6 +97,13 @@ class EngineModule(Protocol):
     def protocols(self) -> list[str]:
         """Return the names of the protocols."""
 
+    def check_protocol(self, protocol: str, options: Mapping[str, str]) -> None:
+        """Check the options of a protocol.
+
+        Raises:
+            ValueError: there is no such protocol, option or value.
+        """
+
     def option_specs(self, group: str, name: str = "") -> Sequence[Any]:
         """Return the declarations of the options of a group; see `envs.option_specs`."""
 

@@ -65,7 +65,8 @@ class Contended {
     request.owner = &owners_[owner];
     request.age = {.began = ++clock_, .worker = static_cast<int>(owner)};
     request.exclusive = exclusive;
-    (void)table_.ask(request, false, ConflictRule::detect, 1);
+    owners_[owner].held = 1;
+    (void)table_.ask(request, false, ConflictRule::detect);
   }
 
   std::size_t wanting_;

@@ -5,6 +5,7 @@
 #include "driver/machine_options.h"
 #include "driver/session_factory.h"
 #include "protocol/locking_options.h"
+#include "protocol/protocol.h"
 #include "protocol/registry.h"
 #include "schedule/admission/options.h"
 
@@ -29,6 +30,14 @@ std::vector<OptionSpec> protocol_specs(const std::string& name) {
 }
 
 }  // namespace
+
+void check_protocol(const std::string& name, const OptionMap& options) {
+  if (protocol_specs(name).empty()) {
+    for (const auto& [key, value] : options) reject_protocol_option(name, key, value, "none");
+  } else {
+    (void)LockingOptions::parse(options);
+  }
+}
 
 std::vector<OptionSpec> option_specs(const std::string& group, const std::string& name) {
   if (group == "workload") return workload_specs(name);

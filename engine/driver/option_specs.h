@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/option_spec.h"
+#include "model/options.h"
 
 namespace heddle {
 
@@ -14,5 +15,9 @@ namespace heddle {
 /// @throws std::invalid_argument if there is no such group, workload, machine or protocol
 [[nodiscard]] std::vector<OptionSpec> option_specs(const std::string& group,
                                                    const std::string& name = "");
+
+/// Checks the options of a protocol.
+/// @throws std::invalid_argument if there is no such protocol, option or value
+void check_protocol(const std::string& name, const OptionMap& options);
 
 }  // namespace heddle

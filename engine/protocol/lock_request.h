@@ -16,6 +16,7 @@ struct alignas(64) LockOwner {
   Shared<M, std::uint64_t> waits_for;  ///< owner number + 1 of a blocker, for diagnosis
   int worker = 0;
   int type = 0;                  ///< of its transaction
+  std::uint32_t held = 0;        ///< locks that its transaction holds
   typename M::Ticks waited = 0;  ///< since the owner last reset it
   // The rest belongs to the owner itself; what a graph of waits knows of it is in WaitGraph.
   std::uint64_t before_wait = 0;     ///< `granted` when the present wait began

@@ -60,21 +60,20 @@ class LockTable {
   /// Requests a lock and waits until it is granted. `request` has record, owner, age and exclusive
   /// set.
   /// @param ordered the record comes after every lock its transaction holds
-  /// @param held the number of locks its transaction holds
   /// @return false if the transaction must die; the request is then not in the table.
-  bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule, std::uint32_t held = 0) {
-    const LockAnswer answer = ask(request, ordered, rule, held);
+  bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule) {
+    const LockAnswer answer = ask(request, ordered, rule);
     return answer == LockAnswer::granted || (answer == LockAnswer::waits && await(request));
   }
 
   /// Upgrades a shared lock that its transaction holds to an exclusive one.
-  bool upgrade(LockRequest<M>& request, ConflictRule rule, std::uint32_t held = 0) {
-    const LockAnswer answer = ask_upgrade(request, rule, held);
+  bool upgrade(LockRequest<M>& request, ConflictRule rule) {
+    const LockAnswer answer = ask_upgrade(request, rule);
     return answer == LockAnswer::granted || (answer == LockAnswer::waits && await(request));
   }
 
   /// The first half of acquire(): await() must follow if it waits.
-  LockAnswer ask(LockRequest<M>& request, bool ordered, ConflictRule rule, std::uint32_t held = 0) {
+  LockAnswer ask(LockRequest<M>& request, bool ordered, ConflictRule rule) {
     M::on_control();
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
@@ -94,7 +93,7 @@ class LockTable {
     }
     if (rule == ConflictRule::detect) {
       bucket.append(&request);
-      return ask_graph(bucket, request, held);
+      return ask_graph(bucket, request);
     }
     const std::uint64_t kind = kind_of_wait(oldest, ordered);
     if (rule == ConflictRule::no_wait || (!oldest && !ordered) || !admit(kind)) {
@@ -107,7 +106,7 @@ class LockTable {
   }
 
   /// The first half of upgrade().
-  LockAnswer ask_upgrade(LockRequest<M>& request, ConflictRule rule, std::uint32_t held = 0) {
+  LockAnswer ask_upgrade(LockRequest<M>& request, ConflictRule rule) {
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
     LockRequest<M>* blocker = nullptr;
@@ -126,7 +125,7 @@ class LockTable {
     }
     if (rule == ConflictRule::detect) {
       request.upgrading = true;
-      return ask_graph(bucket, request, held);
+      return ask_graph(bucket, request);
     }
     if (!may_wait || !admit(kUnordered)) {
       bucket.unlatch();
@@ -289,7 +288,7 @@ class LockTable {
 
   /// Hands a request to the graph; the bucket is latched, which ends here. A new request is in the
   /// bucket, and leaves it if the transaction must die.
-  LockAnswer ask_graph(Bucket& bucket, LockRequest<M>& request, std::uint32_t held) {
+  LockAnswer ask_graph(Bucket& bucket, LockRequest<M>& request) {
     using Begun = typename WaitGraph<M>::Begun;
     LockOwner<M>& owner = *request.owner;
     owner.before_wait = owner.granted.own();
@@ -297,7 +296,7 @@ class LockTable {
     Begun begun{};
     {
       const GraphLatch latch(*graph_);
-      begun = graph_->begin(queue_of(bucket, request.record), request, held, [&](auto add) {
+      begun = graph_->begin(queue_of(bucket, request.record), request, owner.held, [&](auto add) {
         for (LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
           if (other->record == request.record && other->granted) add(*other);
         }

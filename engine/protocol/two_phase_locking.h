@@ -72,7 +72,7 @@ class LockingTransaction final : public OptimisticCore<M>,
 
   /// @param retry another attempt at the same transaction: it keeps its age
   void begin(bool retry, int type = 0) {
-    assert(held_ == 0);
+    assert(owner_.held == 0);
     Core::begin_core();
     if (!retry) age_ = {M::now(), this->worker()};
     lock_of_entry_.clear();
@@ -158,20 +158,20 @@ class LockingTransaction final : public OptimisticCore<M>,
   }
 
   Request* acquire(AccessId state, TableBase<M>& table, Record<M>* record, bool exclusive) {
-    if (held_ == requests_.size()) requests_.emplace_back();
-    Request& request = requests_[held_];
+    if (owner_.held == requests_.size()) requests_.emplace_back();
+    Request& request = requests_[owner_.held];
     request.record = record;
     request.owner = &owner_;
     request.age = age_;
     request.exclusive = exclusive;
     request.upgrading = false;
     const LockOrder order{table.lock_rank(), table.order_of(record)};
-    const bool ordered = held_ == 0 || highest_ < order;
-    if (!runtime_.table.acquire(request, ordered, runtime_.rule, locks_held())) {
+    const bool ordered = owner_.held == 0 || highest_ < order;
+    if (!runtime_.table.acquire(request, ordered, runtime_.rule)) {
       conflict(reason_to_die(), state);
       return nullptr;
     }
-    ++held_;
+    ++owner_.held;
     if (highest_ < order) highest_ = order;
     return &request;
   }
@@ -180,12 +180,10 @@ class LockingTransaction final : public OptimisticCore<M>,
     Request* lock = lock_of_entry_[entry];
     assert(lock != nullptr && "a table that is written is locked when read");
     if (lock->exclusive) return true;
-    if (runtime_.table.upgrade(*lock, runtime_.rule, locks_held())) return true;
+    if (runtime_.table.upgrade(*lock, runtime_.rule)) return true;
     conflict(reason_to_die(), set_[entry].state);
     return false;
   }
-
-  [[nodiscard]] std::uint32_t locks_held() const { return static_cast<std::uint32_t>(held_); }
 
   /// Only the owner's own wait makes it a victim, and that has ended: no other thread writes here.
   [[nodiscard]] AbortReason reason_to_die() const {
@@ -194,11 +192,12 @@ class LockingTransaction final : public OptimisticCore<M>,
 
   void release_all() {
     if (runtime_.rule == ConflictRule::detect) {
-      for (std::size_t at = 0; at < held_; ++at) runtime_.table.release_by_graph(requests_[at]);
+      for (std::size_t at = 0; at < owner_.held; ++at)
+        runtime_.table.release_by_graph(requests_[at]);
     } else {
-      for (std::size_t at = 0; at < held_; ++at) runtime_.table.release(requests_[at]);
+      for (std::size_t at = 0; at < owner_.held; ++at) runtime_.table.release(requests_[at]);
     }
-    held_ = 0;
+    owner_.held = 0;
   }
 
   LockRuntime<M>& runtime_;
@@ -208,7 +207,6 @@ class LockingTransaction final : public OptimisticCore<M>,
   std::vector<Request*> lock_of_entry_;  ///< parallel to the access set; nullptr: never locked
   // A deque: requests stay where they are while the pool grows.
   std::deque<Request> requests_;
-  std::size_t held_ = 0;
 };
 
 /// Two-phase locking as a protocol the driver runs; its options are LockingOptions.

@@ -510,15 +510,14 @@ class WaitGraph final : private grant::Dependencies {
       }
     };
     for (const Queue* queue : node.holds) add(*queue);
-    if (node.at != nullptr) add(*node.at);
+    add(*node.at);
     return node.value = sum;
   }
 
   /// MySQL's aging: one that began to wait more than 2 n waits ago, of n that wait, counts as n.
+  /// (It limits n so that sums do not overflow; a machine has fewer workers than that.)
   [[nodiscard]] std::uint64_t own_weight(const Node& node) const {
-    constexpr std::uint64_t kMostAgedWeights = 1'000'000'000;
-    if (node.at == nullptr || reservations_ - node.reservation <= 2 * waiting_) return 1;
-    return std::min(waiting_, kMostAgedWeights / waiting_);
+    return reservations_ - node.reservation <= 2 * waiting_ ? 1 : waiting_;
   }
 
   SpinLatch<M> latch_;

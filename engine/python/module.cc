@@ -467,6 +467,10 @@ PYBIND11_MODULE(_engine, module) {
   module.def("workloads", &workload_names, "Returns the workloads that this build can run.");
   module.def("protocols", &protocol_names, "Returns the protocols that this build can run.");
   module.def("machines", &machine_names, "Returns the machines that this build can run on.");
+  module.def("check_protocol", &check_protocol, py::arg("protocol"), py::arg("options"),
+             R"(Checks the options of a protocol.
+
+Raises ValueError if there is no such protocol, option or value.)");
   module.def(
       "check_schedule",
       [](const OptionMap& schedule, const py::object& signature) {

@@ -23,10 +23,10 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from engine import option_specs
+from engine import check_protocol, option_specs
 from tests.trainer.fake_signatures import SIGNATURES
 
-__all__ = ["option_specs"]  # the stand-in has the engine's declarations
+__all__ = ["check_protocol", "option_specs"]  # the stand-in has the engine's declarations
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/grant/greatest.h"
@@ -45,6 +47,14 @@ class Bldsf final : public Policy {
   }
 
  private:
+  /// A size and a position in `Decision::waiting`.
+  using Sized = std::pair<std::uint64_t, std::size_t>;
+
+  /// The order of decreasing size, and of arrival among equals.
+  static bool larger_first(const Sized& left, const Sized& right) {
+    return left.first != right.first ? left.first > right.first : left.second < right.second;
+  }
+
   DelayFactor delay_;
   std::vector<double> factors_{1};  // by k; that of 0 is not used
   std::vector<Sized> shared_;

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "protocol/grant/greatest.h"
 #include "protocol/grant/policy.h"
 
 namespace heddle::grant {
@@ -23,29 +21,25 @@ class Cats final : public Policy {
   explicit Cats(const Options& /*options*/) {}
 
   void choose(Decision& decision) override {
-    order_.clear();
+    std::size_t first = decision.waiting.size();
+    std::uint64_t heaviest = 0;
     for (std::size_t at = 0; at < decision.waiting.size(); ++at) {
-      if (decision.waiting[at].unblocked) {
-        order_.emplace_back(decision.dependencies.weight(at), at);
-      }
+      if (!decision.waiting[at].unblocked) continue;
+      const std::uint64_t weight = decision.dependencies.weight(at);
+      if (weight <= heaviest) continue;
+      first = at;
+      heaviest = weight;
     }
-    // The last are those of weight 1, the least there is, and so in the order of their arrival.
-    std::sort(order_.begin(), order_.end(), larger_first);
-    bool shared = decision.held;
-    for (const auto& [weight, at] : order_) {
-      const bool exclusive = decision.waiting[at].exclusive;
-      if (exclusive && shared) continue;
-      decision.grant(at);
-      if (exclusive) return;
-      shared = true;
+    if (first == decision.waiting.size()) return;
+    if (decision.waiting[first].exclusive && !decision.held) return decision.grant(first);
+    // Behind a shared request only shared ones are compatible, in any order.
+    for (std::size_t at = 0; at < decision.waiting.size(); ++at) {
+      if (decision.waiting[at].unblocked && !decision.waiting[at].exclusive) decision.grant(at);
     }
   }
   /// It ages instead.
   [[nodiscard]] bool has_barrier() const override { return false; }
   [[nodiscard]] bool follows_blockers() const override { return true; }
-
- private:
-  std::vector<Sized> order_;
 };
 
 }  // namespace heddle::grant

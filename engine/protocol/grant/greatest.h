@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <utility>
 
 #include "protocol/grant/policy.h"
 
@@ -27,14 +25,6 @@ void grant_greatest(Decision& decision, F priority) {
   } else {
     decision.grant_all_shared();
   }
-}
-
-/// A size and a position in `Decision::waiting`.
-using Sized = std::pair<std::uint64_t, std::size_t>;
-
-/// The order of decreasing size, and of arrival among equals.
-inline bool larger_first(const Sized& left, const Sized& right) {
-  return left.first != right.first ? left.first > right.first : left.second < right.second;
 }
 
 /// The exclusive request of the greatest priority, the first of equals.

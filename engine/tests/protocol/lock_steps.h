@@ -95,14 +95,14 @@ class LockSteps {
     request.owner = &worker.owner;
     request.age = worker.age;
     request.exclusive = exclusive;
-    const auto held = static_cast<std::uint32_t>(worker.held.size() - 1);
-    return answered(number, table_.ask(request, ordered, rule_, held), request, false);
+    worker.owner.held = static_cast<std::uint32_t>(worker.held.size() - 1);
+    return answered(number, table_.ask(request, ordered, rule_), request, false);
   }
 
   /// The worker asks to upgrade a lock that it holds.
   LockAnswer ask_upgrade(std::size_t number, LockRequest<M>& request) {
-    const auto held = static_cast<std::uint32_t>(workers_[number].held.size());
-    return answered(number, table_.ask_upgrade(request, rule_, held), request, true);
+    workers_[number].owner.held = static_cast<std::uint32_t>(workers_[number].held.size());
+    return answered(number, table_.ask_upgrade(request, rule_), request, true);
   }
 
   /// Releases all locks of a worker that does not wait.

@@ -447,8 +447,8 @@ class LockStress : public Locks {
       LockRequest<M>& made =
           requests.emplace_back(request(owner, record, exclusive ? Mode::exclusive : Mode::shared));
       made.age.began = began;
-      const auto held = static_cast<std::uint32_t>(requests.size() - 1);
-      if (!table_.acquire(made, record > highest, rule, held)) {
+      made.owner->held = static_cast<std::uint32_t>(requests.size() - 1);
+      if (!table_.acquire(made, record > highest, rule)) {
         requests.pop_back();
         alive = false;
         break;
