@@ -240,7 +240,9 @@ class Session:
         states = sum(len(entry["accesses"]) for entry in signature(self.workload)["types"])
         commits = int(throughput * seconds)
         share = commits // len(types)
-        latency = {"mean": 10.0, "p50": 8.0, "p90": 20.0, "p99": 40.0, "p999": 80.0, "max": 99.0}
+        latency: dict[str, Any] = {"mean": 10.0, "p50": 8.0, "p90": 20.0, "p99": 40.0}
+        latency |= {"p999": 80.0, "max": 99.0}
+        latency["norms"] = {str(power): 10.0 + power for power in (2, 3, 4, 6, 8)}
         return {
             "schema_version": 1,
             "protocol": protocol,

@@ -46,7 +46,8 @@ class Elite:
     def from_json(cls, state: list[Any]) -> Elite:
         """Create it from JSON values. Earlier versions had no pace, or no excess."""
         vector, origin, fitness, slices, blame, *more = state
-        pace, excess = [*more, None, 1.0][:2] if len(more) < 2 else more
+        pace = more[0] if more else None
+        excess = more[1] if len(more) > 1 else 1.0
         return cls(
             Candidate(tuple(vector), origin),
             fitness,
