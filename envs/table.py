@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 
 from envs.baselines import is_tuned
@@ -22,6 +28,9 @@ FEW_ARRIVALS = 100
 WIDE_TYPES = 5
 """Number of transaction types above which only the slowest type's latency is shown."""
 
+WIDEST = 10_000
+"""A width that no table reaches."""
+
 SLOW = 5.0
 """The ratio to the p99 of the best other policy above which a type is marked."""
 
@@ -29,55 +38,113 @@ LEFT_OUT_MAX = 3
 """Maximum number of types left out of the mix that are named and have a column of commits."""
 
 
-def comparison_table(comparison: Comparison, title: str) -> Table:
+def comparison_table(comparison: Comparison, title: str) -> ComparisonTable:
     """Return a comparison as a table with one row per policy.
 
     The columns are throughput, its spread, the ratio to the first policy by the objective, and the
     abort rate. Then come the latency of all transactions (mean and L2 norm in µs, coefficient of
     variation) and that of each type (p50 and p99 in µs). A p99 far above that of the best other
     policy has an exclamation mark. The best throughput is bold. An open loop adds commits divided
-    by arrivals, the lag at the end, and the share of busy time. A policy that did not keep
-    the workload's mix has a star, and the commits of the types left out are further columns.
+    by arrivals, the lag at the end, and the share of busy time. A policy that did not keep the
+    workload's mix has a star, and the commits of the types left out are further columns.
 
     Args:
         comparison: the comparison.
         title: title of the table.
     """
-    rows = comparison.rows
+    rows, best = comparison.rows, comparison.best_rows
+    names = _Column("policy", [_label(row) for row in rows], justify="left", no_wrap=True)
+    main, by_type = _main_columns(rows), _type_columns(rows, comparison)
+    bold = [row in best for row in rows]
+    return ComparisonTable(
+        _table([names, *main, *by_type], bold, title, _caption(comparison)),
+        # In two parts, each fits into 80 columns for three types.
+        _table([names, *main[:-1]], bold, title),
+        _table([names, main[-1], *by_type], bold, caption=_caption(comparison)),
+    )
+
+
+class ComparisonTable:
+    """A comparison's table, in two parts where the terminal is too narrow for the whole.
+
+    Args:
+        whole: the table.
+        main: its first part, the figures of all types.
+        by_type: its second part, the figures by type.
+    """
+
+    def __init__(self, whole: Table, main: Table, by_type: Table) -> None:
+        self.whole = whole
+        self._parts = (main, by_type)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width of the whole table."""
+        return Measurement.get(console, options, self.whole)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the whole table if it fits, else its parts."""
+        unbounded = options.update_width(WIDEST)
+        fits = Measurement.get(console, unbounded, self.whole).maximum <= options.max_width
+        yield from (self.whole,) if fits else self._parts
+
+
+@dataclass(frozen=True)
+class _Column:
+    header: str
+    cells: Sequence[str]
+    justify: Literal["left", "right"] = "right"
+    no_wrap: bool = False
+
+
+def _main_columns(rows: list[Row]) -> list[_Column]:
+    """Return the columns of all types together."""
+    first = rows[0].subject.name if rows else "first"
+    spreads = ["–" if row.spread is None else f"± {row.spread:.1%}" for row in rows]
+    ratios = ["–" if row.ratio is None else f"{row.ratio:.3f}" for row in rows]
+    columns = [
+        _Column("commits/s", [f"{row.throughput:,.0f}" for row in rows], no_wrap=True),
+        _Column("spread", spreads, no_wrap=True),
+        _Column(f"× {first}", ratios),
+        _Column("aborts", [f"{row.abort_rate:.1%}" for row in rows], no_wrap=True),
+    ]
+    if any(row.arrivals is not None for row in rows):
+        shares = zip(*(_keeping_up(row) for row in rows), strict=True)
+        headers = ("of offered", "lag ms", "busy")
+        pairs = zip(headers, shares, strict=True)
+        columns += [_Column(header, cells, no_wrap=True) for header, cells in pairs]
+    latencies = [_spread_of_latency(row) for row in rows]
+    columns.append(_Column("latency µs\nmean / L2", [cells[0] for cells in latencies]))
+    columns.append(_Column("CV", [cells[1] for cells in latencies], no_wrap=True))
+    return columns
+
+
+def _type_columns(rows: list[Row], comparison: Comparison) -> list[_Column]:
+    """Return the columns of each type."""
     types = rows[0].types if rows else []
     shown = types if len(types) <= WIDE_TYPES else []
-    counted = _left_out(rows)
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    table.add_column("commits/s", justify="right", no_wrap=True)
-    table.add_column("spread", justify="right", no_wrap=True)
-    first = rows[0].subject.name if rows else "first"
-    table.add_column(f"× {first}", justify="right")
-    table.add_column("aborts", justify="right", no_wrap=True)
-    open_loop = any(row.arrivals is not None for row in rows)
-    for name in ("of offered", "lag ms", "busy") if open_loop else ():
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("latency µs\nmean / L2", justify="right")
-    table.add_column("CV", justify="right", no_wrap=True)
-    for name in shown or ["slowest type"]:
-        table.add_column(f"{visible(name)}\np50 / p99 µs", justify="right")
-    for name in counted:
-        table.add_column(f"{visible(name)}\ncommits", justify="right")
-    best = comparison.best_rows
-    for row in rows:
-        table.add_row(
-            _label(row),
-            f"{row.throughput:,.0f}",
-            "–" if row.spread is None else f"± {row.spread:.1%}",
-            "–" if row.ratio is None else f"{row.ratio:.3f}",
-            f"{row.abort_rate:.1%}",
-            *(_keeping_up(row) if open_loop else ()),
-            *_spread_of_latency(row),
-            *_latencies(row, shown, _slow_types(row, comparison)),
-            *(f"{row.commits_of(name):,}" if row.commits_of(name) else NONE for name in counted),
-            style="bold" if row in best else None,
+    figures = [_latencies(row, shown, _slow_types(row, comparison)) for row in rows]
+    columns = [
+        _Column(f"{visible(name)}\np50 / p99 µs", [cells[at] for cells in figures])
+        for at, name in enumerate(shown or ["slowest type"])
+    ]
+    return columns + [
+        _Column(
+            f"{visible(name)}\ncommits",
+            [f"{row.commits_of(name):,}" if row.commits_of(name) else NONE for row in rows],
         )
-    table.caption = _caption(comparison)
+        for name in _left_out(rows)
+    ]
+
+
+def _table(
+    columns: Sequence[_Column], bold: Sequence[bool], title: str = "", caption: str = ""
+) -> Table:
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap)
+    for cells, is_bold in zip(zip(*(c.cells for c in columns), strict=True), bold, strict=True):
+        table.add_row(*cells, style="bold" if is_bold else None)
+    table.caption = caption or None
     table.caption_justify = "left"
     return table
 

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from envs import (
     NATIVE,
@@ -236,3 +237,38 @@ def test_a_comparison_ends_with_a_policy_that_cannot_run(
     broken = of_policy("explode", to_json(encoding.decode([0] * encoding.size, "explode")))
     with pytest.raises(MeasuringError, match="explode: worker 0 is stuck"):
         compare(evaluator.run_round, [*SUBJECTS, broken], PLAN, seed=1)
+
+
+def test_a_narrow_terminal_gets_the_table_in_two_parts(evaluator: Evaluator) -> None:
+    table = comparison_table(compare(evaluator.run_round, SUBJECTS, PLAN, seed=1), "title")
+
+    def shown(width: int) -> str:
+        console = Console(width=width, color_system=None)
+        with console.capture() as capture:
+            console.print(table)
+        return capture.get()
+
+    wide, narrow = shown(200), shown(80)
+    assert [text.count("policy") for text in (wide, narrow)] == [1, 2]
+    for text in (wide, narrow):
+        assert text.count("title") == 1
+        assert text.count("interleaved runs") == 1
+        for words in ("commits/s", "mean / L2", "CV", "delivery", "p50 / p99 µs"):
+            assert words in text
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+
+
+def test_a_p99_far_above_that_of_the_fastest_other_policy_is_marked(evaluator: Evaluator) -> None:
+    comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=1)
+    assert " !" not in as_text(comparison_table(comparison, ""))
+    slow = comparison.ranked[-1]
+    for at, result in enumerate(slow.repeats):
+        delivery = result.types["delivery"]
+        assert delivery.latency_us is not None
+        latency = replace(delivery.latency_us, p99=5.1 * delivery.latency_us.p99)
+        types = {**result.types, "delivery": replace(delivery, latency_us=latency)}
+        slow.repeats[at] = replace(result, types=types)
+    text = as_text(comparison_table(comparison, ""))
+    assert text.count(" !\n") == 1
+    assert "! p99 above 5 × that of the fastest other policy" in " ".join(text.split())

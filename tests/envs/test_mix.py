@@ -135,9 +135,9 @@ def test_a_table_marks_a_policy_that_left_a_type_out(compared: Comparison) -> No
     assert "none" in words
     assert "* did not keep the workload's mix: silo committed payment none of 6" in words
     assert "0 / 0" not in words
-    assert "commits" in str(table.columns[-1].header)
+    assert "commits" in str(table.whole.columns[-1].header)
     # The best is the fastest of the policies that kept the mix.
-    assert [row.style for row in table.rows] == [None, "bold"]
+    assert [row.style for row in table.whole.rows] == [None, "bold"]
 
 
 def test_a_mix_that_is_kept_needs_no_mark(evaluator: Evaluator) -> None:
