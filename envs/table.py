@@ -31,6 +31,9 @@ WIDE_TYPES = 5
 WIDEST = 10_000
 """A width that no table reaches."""
 
+FINE = 10.0
+"""Mean latencies below this, in µs, have a decimal."""
+
 SLOW = 5.0
 """The ratio to the p99 of the best other policy above which a type is marked."""
 
@@ -183,8 +186,12 @@ def _spread_of_latency(row: Row) -> list[str]:
     mean, norm, variation = (row.figure(name) for name in ("mean", "l2", "cv"))
     if mean is None:
         return [NONE, "–"]
-    known = "–" if norm is None else f"{norm:,.0f}"
-    return [f"{mean:,.0f} / {known}", "–" if variation is None else f"{variation:.2f}"]
+    known = "–" if norm is None else _microseconds(norm)
+    return [f"{_microseconds(mean)} / {known}", "–" if variation is None else f"{variation:.2f}"]
+
+
+def _microseconds(value: float) -> str:
+    return f"{value:.1f}" if value < FINE else f"{value:,.0f}"
 
 
 def _latencies(row: Row, types: list[str], slow: set[str]) -> list[str]:
