@@ -1,4 +1,4 @@
-"""Repeats of deterministic runs: they are left out, or made with different seeds.
+"""Seeds of repeats: repeats of deterministic runs are left out, or made with different seeds.
 
 A replay draws nothing, so on virtual cores each repeat of it is identical, to the bit. Training and
 evaluation therefore compare on machines with several seeds (`reseeded`).
@@ -28,6 +28,9 @@ VARIED = (TrainConfig, EvaluateConfig)
 
 CLOCK = "clock"
 """The schedule whose only random numbers come from `machine.seed`."""
+
+SEED_STRIDE = 1_000_003
+"""Distance between the inputs of two seeds; no run is long enough to reach the next seed's."""
 
 
 def same_every_time(workload: Mapping[str, Any], machine: object) -> bool:

@@ -2,85 +2,61 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from envs import (
     THREADS,
     TUNED,
     Comparison,
-    ComparisonPlan,
-    Evaluator,
     MeasuringError,
     Result,
-    RunRound,
     Subject,
     TunedBackoff,
-    machine_words,
-    of_policy,
     static_silo,
-    subject_of,
-    untuned,
 )
 from envs.host import this_host
 from envs.objective import THROUGHPUT, Objective
 from policies import (
-    SCHEDULE,
     SEEDS,
     PolicyFileError,
     Signature,
-    is_seed,
-    open_policy,
     save,
-    to_json,
 )
-from policies.policy_digest import policy_digest
-from policies.schedule import PARAMETERS, POLICY
 from policies.training_places import SCENARIOS_KEY
 from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Checkpoint, GenerationRecord, Incumbent, WritingError, best_curve
-from trainer.classifier.document import read_classifier
-from trainer.config import ObjectiveConfig, RunConfig, TrainConfig
-from trainer.duration import parse_duration
+from trainer.closing import ClosingComparison
+from trainer.config import TrainConfig
 from trainer.evaluation import Backend, Race, Samples
-from trainer.evaluation.backend import check_backend, rounds_of
-from trainer.evaluation.combination import COMBINATIONS, check_combination
+from trainer.evaluation.backend import rounds_of
+from trainer.evaluation.combination import COMBINATIONS
 from trainer.evaluation.measure import (
     Counter,
-    compare_shown,
-    compare_until,
     find_rung_stretch,
     tune_silo,
 )
-from trainer.evaluation.race import check_race
-from trainer.front import NAME, Front
+from trainer.front import Front
 from trainer.measured_objective import measure_objective, searched
-from trainer.objective import check_objective
+from trainer.outcome import LEARNED, Closing, Outcome
 from trainer.phases import Phase
 from trainer.policy_library.start import start_tables
-from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
-from trainer.repeats import varied
+from trainer.repeats import SEED_STRIDE
 from trainer.run_folder import RunFolder
+from trainer.run_settings import measuring_settings
 from trainer.run_version import heddle_version
 from trainer.scenario import Scenario, single_scenario
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
-from trainer.verdict import Verdict, beyond_limits, judge, left_out_by, ratios_judged, same_as_known
-
-LEARNED = "learned"
-"""The name of the learned policy in tables."""
 
 BRIEFLY_S = 0.0001
 """Seconds of a run that only shows whether a policy can run."""
@@ -93,173 +69,6 @@ FRONT_MAX = 16
 
 UNSCHEDULED = ", unscheduled"
 """The suffix of the name of `search.base` without its schedule."""
-
-DIGITS = 12
-"""Digits of a digest in settings and messages."""
-
-SEED_STRIDE = 1_000_003
-"""Distance between the inputs of two seeds; no run is long enough to reach the next seed's."""
-
-
-@dataclass(frozen=True)
-class Closing:
-    """The closing comparison of the champion in one scenario.
-
-    Attributes:
-        scenario: the scenario.
-        comparison: the champion and the baselines, measured side by side.
-        validation: the same on real cores, after a search on virtual ones; None if there is none.
-        verdict: on the comparison; None if there are no baselines.
-        validated: the verdict on the validation.
-    """
-
-    scenario: Scenario
-    comparison: Comparison
-    validation: Comparison | None = None
-    verdict: Verdict | None = None
-    validated: Verdict | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of a run.
-
-    Attributes:
-        champion: the chosen policy.
-        closings: the closing comparisons by scenario, up to the one that Ctrl-C ended.
-        scores: its throughput relative to each baseline, paired and combined over the scenarios by
-            the objective. Empty if Ctrl-C left a scenario out.
-        verdict: on the comparisons in all scenarios, on the machine of the training; None if there
-            are no baselines, or Ctrl-C left a scenario out.
-        front: the front, if one was requested and the run was not interrupted.
-    """
-
-    champion: Candidate
-    closings: list[Closing]
-    scores: dict[str, float]
-    verdict: Verdict | None = None
-    front: Front | None = None
-
-    @property
-    def comparisons(self) -> list[tuple[Scenario, Comparison, Verdict | None]]:
-        """Return all comparisons: on the machine of the training, then on real cores.
-
-        A comparison that scenarios share is returned once.
-        """
-        found = [
-            (closing.scenario, closing.comparison, closing.verdict) for closing in self.closings
-        ]
-        for closing in self.closings:
-            validation = closing.validation
-            if validation is not None and all(validation is not c for _, c, _ in found):
-                found.append((closing.scenario, validation, closing.validated))
-        return found
-
-    @property
-    def interrupted(self) -> bool:
-        """Return whether Ctrl-C ended a comparison."""
-        return any(comparison.interrupted for _, comparison, _ in self.comparisons)
-
-    @property
-    def violations(self) -> list[str]:
-        """Return the consistency violations of all comparisons."""
-        return [
-            f"{scenario.prefix}{violation}"
-            for scenario, comparison, _ in self.comparisons
-            for violation in comparison.violations
-        ]
-
-
-def check_settings(
-    config: TrainConfig, signature: Signature, scenarios: Sequence[Scenario] = ()
-) -> None:
-    """Check the settings before anything is measured.
-
-    Args:
-        config: all settings.
-        signature: of the workload.
-        scenarios: the scenarios of the training; none = only that of the settings.
-
-    Raises:
-        ValueError: a setting is wrong; the message names it.
-        PolicyFileError: the file of a baseline, of `search.base` or of `search.start`, is not a
-            valid policy for the workload.
-    """
-    bounds = ("generations", "evaluations", "seconds")
-    if all(getattr(config.search, bound) is None for bound in bounds):
-        raise ValueError(
-            "search.generations, search.evaluations and search.seconds are null: the search would "
-            "never end; set one of them"
-        )
-    most, cost = config.search.evaluations, max(1, len(scenarios))
-    if most is not None and most < cost:
-        raise ValueError(
-            f"search.evaluations={most}: must be at least {cost}, one for each scenario of "
-            "robust.scenarios"
-        )
-    if config.budget is not None:
-        try:
-            parse_duration(config.budget)
-        except ValueError as error:
-            raise ValueError(f"budget={error}") from None
-    check_combination(config.robust.combine)
-    check_objective(config.objective, signature, config.baselines)
-    if config.objective.front and len(scenarios) > 1:
-        raise ValueError(
-            "objective.front: is of one workload on one machine; leave out robust.scenarios"
-        )
-    check_backend(config.evaluation)
-    check_race(config.evaluation)
-    if config.evaluation.settled is not None and config.machine.kind == THREADS["kind"]:
-        raise ValueError(
-            f"evaluation.settled={config.evaluation.settled}: lengthens rungs on virtual cores "
-            "only; on real cores leave it out, or set evaluation.rungs"
-        )
-    space = space_of(config.search, signature)
-    start_tables([scenario.config for scenario in scenarios] or [config], space.encoding)
-    refuse_bad_model(config.registered_model)
-    if config.registered_model is not None and not config.mlflow.enabled:
-        raise ValueError(
-            f"registered_model={config.registered_model}: needs MLflow; leave out "
-            "mlflow.enabled=false"
-        )
-    build_search(config.search, space, [], config.seed)
-    for name in config.baselines:
-        subject_of(name, signature, untuned)
-
-
-def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) -> dict[str, str]:
-    """Return the settings on which samples and their use depend, by name.
-
-    Args:
-        config: all settings.
-        scenarios: the scenarios of the training; none = only that of the settings.
-    """
-    settings = {
-        f"scenario {scenario.number}'s {name}" if len(scenarios) > 1 else name: value
-        for scenario in scenarios or single_scenario(config)
-        for name, value in scenario.settings.items()
-    }
-    if len(scenarios) > 1:
-        settings["robust.combine"] = config.robust.combine
-    settings |= _objective_named(config.objective)
-    if config.search.base is not None:
-        settings["search.base"] = _content_named(config.search.base)
-    if config.search.classifiers:
-        named = (_classifier_named(name) for name in config.search.classifiers)
-        settings["search.classifiers"] = ", ".join(named)
-    if SCHEDULE in config.search.actions:
-        # The meaning of a vector depends on these.
-        cells = (f"{cell.name} {cell.choices} {cell.default}" for cell in (POLICY, *PARAMETERS))
-        settings["the schedule's cells"] = ", ".join(cells)
-    slices = config.evaluation
-    return settings | {
-        "evaluation.slice_seconds": str(slices.slice_seconds),
-        "evaluation.warmup_seconds": str(slices.warmup_seconds),
-        "seed": str(config.seed),
-        "search": config.search.name,
-        "search.actions": ", ".join(sorted(set(config.search.actions))),
-    }
 
 
 class Training:
@@ -330,7 +139,8 @@ class Training:
         """
         champion, tuned = self.learn()
         self._begin(Phase.COMPARISON)
-        closings = self._compare_in_each(champion, tuned)
+        closing = self._closing
+        closings = closing.in_each(champion, tuned)
         self._keep_scores(champion, closings, "score", lambda closing: closing.comparison)
         front = None
         if not any(closing.comparison.interrupted for closing in closings):
@@ -341,8 +151,8 @@ class Training:
                 champion, closings, "score_on_threads", lambda closing: closing.validation
             )
         found = [closing.comparison for closing in closings]
-        verdict = self._verdict(champion, found)
-        outcome = Outcome(champion, closings, self._scores(found), verdict, front)
+        verdict = closing.verdict(champion, found)
+        outcome = Outcome(champion, closings, closing.scores(found), verdict, front)
         self._keep_verdicts(outcome)
         return outcome
 
@@ -685,90 +495,34 @@ class Training:
             and self._samples.failure(candidate) is None
         ]
 
-    def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
-        """Return the baselines and the champion."""
-        policy = to_json(self._encoding.decode(champion.vector, LEARNED))
-        baselines = [
-            subject_of(name, self._signature, lambda: tuned) for name in self._config.baselines
-        ]
-        return [*baselines, of_policy(LEARNED, policy)]
-
-    def _compare(
-        self,
-        run_round: RunRound,
-        champion: Candidate,
-        tuned: TunedBackoff,
-        much: RunConfig,
-        scenario: Scenario,
-        objective: Objective,
-    ) -> tuple[Comparison, Verdict | None]:
-        sure, same_as = self._config.verdict, self._same_as(champion)
-        plan = ComparisonPlan(
-            much.seconds, much.repeats, much.warmup, sure.repeats_max or 0, objective
-        )
-
-        def verdict(found: Comparison) -> Verdict | None:
-            (ratios,) = ratios_judged(LEARNED, [found])
-            return self._judge(ratios, plan, same_as, [found])
-
-        def decided(found: Comparison) -> bool:
-            shown = verdict(found)
-            return shown is None or shown.is_decided(sure.equal_within)
-
-        comparison = compare_until(
-            run_round,
-            self._subjects(champion, tuned),
-            plan,
-            self._compared_from,
-            self._display,
-            decided,
-            sure,
-            f"{scenario.prefix}compare",
-        )
-        return comparison, verdict(comparison)
-
-    def _judge(
-        self,
-        ratios: Mapping[str, Sequence[float]],
-        plan: ComparisonPlan,
-        same_as: str | None,
-        comparisons: Sequence[Comparison],
-    ) -> Verdict | None:
-        by = self._objectives[0]
-        return judge(
-            ratios,
-            self._config.verdict.confidence,
-            analyses=len(plan.analyses),
-            same_as=same_as,
-            left_out=left_out_by(LEARNED, comparisons),
-            beyond=beyond_limits(LEARNED, comparisons),
-            objective=None if by.is_throughput else by.words,
-        )
-
     @property
-    def _compared_from(self) -> int:
-        """Return the seed of the first repeat of a comparison."""
-        return (self._config.seed + 2) * SEED_STRIDE
+    def _closing(self) -> ClosingComparison:
+        """Return the comparisons with the settings of this phase."""
+        return ClosingComparison(
+            self._config,
+            self._signature,
+            self._encoding,
+            self._scenarios,
+            self._rounds,
+            self._objectives,
+            self._combination,
+            self._display,
+        )
 
-    def _same_as(self, champion: Candidate) -> str | None:
-        return same_as_known(self._encoding.decode(champion.vector, LEARNED))
-
-    def _verdict(self, champion: Candidate, comparisons: Sequence[Comparison]) -> Verdict | None:
-        """Return the verdict on all scenarios, by the objective's value of each repeat."""
-        if len(comparisons) < len(self._scenarios):
+    def _front(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> Front | None:
+        """Return the front of the policies that pass the check, if one is requested."""
+        members = [each for each in self._samples.front(FRONT_MAX) if self._passes(each)]
+        if not self._objectives[0].front or not members:
             return None
-        found = ratios_judged(LEARNED, comparisons)
-        together = {
-            name: [
-                self._combination.fitness(taken)
-                for taken in zip(*(ratios[name] for ratios in found), strict=False)
-            ]
-            for name in found[0]
-            if all(name in ratios for ratios in found)
-        }
-        run, most = self._config.run, self._config.verdict.repeats_max
-        plan = ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
-        return self._judge(together, plan, self._same_as(champion), comparisons)
+        return self._closing.front(champion, members, tuned, self._folder.name)
+
+    def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
+        """Return the comparisons with those on real cores, if the search was on virtual ones."""
+        if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
+            return list(closings)
+        self._backend.close()  # frees its databases and cores
+        self._begin(Phase.VALIDATION)
+        return self._closing.validated(champion, closings)
 
     def _keep_verdicts(self, outcome: Outcome) -> None:
         """Record the verdicts of the run and of each scenario, on both machines."""
@@ -781,112 +535,6 @@ class Training:
             if verdict is not None:
                 self._record.verdict(name, verdict)
 
-    def _compare_in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
-        """Return the closing comparisons, up to the one that Ctrl-C ends."""
-        closings: list[Closing] = []
-        for scenario, run_round, backoff, objective in zip(
-            self._scenarios, self._rounds, tuned, self._objectives, strict=True
-        ):
-            place = scenario.config
-            vary = varied(run_round, place.workload, place.machine, place.seed, self._compared_from)
-            comparison, verdict = self._compare(
-                vary, champion, backoff, self._config.run, scenario, objective
-            )
-            closings.append(Closing(scenario, comparison, verdict=verdict))
-            if comparison.interrupted:
-                break
-        return closings
-
-    def _front(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> Front | None:
-        """Return the front, measured on the inputs of the comparison; None without one.
-
-        Only policies that pass the check take part.
-        """
-        (objective, *_), (backoff, *_) = self._objectives, tuned
-        found = [
-            candidate for candidate in self._samples.front(FRONT_MAX) if self._passes(candidate)
-        ]
-        if not objective.front or not found:
-            return None
-        found = [champion, *(candidate for candidate in found if candidate != champion)]
-        names = [NAME.format(number) for number in range(1, len(found) + 1)]
-        documents = {
-            name: self._encoding.decode(
-                candidate.vector, name, {"origin": candidate.origin, "run": self._folder.name}
-            )
-            for name, candidate in zip(names, found, strict=True)
-        }
-        baselines = [
-            subject_of(name, self._signature, lambda: backoff) for name in self._config.baselines
-        ]
-        learned = [of_policy(name, to_json(document)) for name, document in documents.items()]
-        run, (scenario, *_) = self._config.run, self._scenarios
-        place = scenario.config
-        comparison = compare_shown(
-            varied(self._rounds[0], place.workload, place.machine, place.seed, self._compared_from),
-            [*learned, *baselines],
-            ComparisonPlan(run.seconds, run.repeats, run.warmup, objective=objective),
-            self._compared_from,
-            self._display,
-            "measure the front",
-        )
-        if comparison.interrupted:
-            return None
-        return Front(comparison, documents, names[0], objective)
-
-    def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
-        """Return the comparisons with validations, if the search was on virtual cores.
-
-        Scenarios that differ only in virtual cores share a validation.
-        """
-        if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
-            return list(closings)
-        self._backend.close()  # frees its databases and cores
-        self._begin(Phase.VALIDATION)
-        made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
-        validated = []
-        for closing in closings:
-            workload = str(sorted(closing.scenario.workload.items()))
-            interrupted = any(found is not None and found.interrupted for found, _ in made.values())
-            if workload not in made and not interrupted:
-                made[workload] = self._validate(champion, closing.scenario)
-            validation, verdict = made.get(workload, (None, None))
-            validated.append(replace(closing, validation=validation, validated=verdict))
-        return validated
-
-    def _validate(
-        self, champion: Candidate, scenario: Scenario
-    ) -> tuple[Comparison | None, Verdict | None]:
-        """Return the comparison on real cores and its verdict; None if it can't be made."""
-        config, much = self._config, self._config.validation
-        evaluator = Evaluator(scenario.workload, much.cores, seed=config.seed)
-        try:
-            self._display.say(f"{scenario.prefix}validation on {machine_words(evaluator.place)}")
-            tuned = tune_silo(
-                evaluator.run_round, much.tuning, config.seed, self._display, scenario.prefix
-            )
-            # Limits hold on the machine of the training: other cores have other latencies.
-            objective = replace(self._objectives[scenario.number - 1], limits=())
-            return self._compare(evaluator.run_round, champion, tuned, much, scenario, objective)
-        except KeyboardInterrupt:
-            return Comparison([], interrupted=True), None
-        except MeasuringError as error:
-            self._display.say(f"{scenario.prefix}no validation on real cores: {error}")
-            return None, None
-        finally:
-            evaluator.close()
-
-    def _scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
-        """Return the objective's value of the scores in the scenarios, for each baseline."""
-        found = [each.scores(LEARNED) if each is not None else {} for each in comparisons]
-        if len(found) < len(self._scenarios):
-            return {}
-        return {
-            name: self._combination.fitness([scores[name] for scores in found])
-            for name in found[0]
-            if all(name in scores for scores in found)
-        }
-
     def _keep_scores(
         self,
         champion: Candidate,
@@ -898,7 +546,7 @@ class Training:
         self._save_policy(champion, closings)
         figures = {
             f"{what}/{name}": score
-            for name, score in self._scores([of(closing) for closing in closings]).items()
+            for name, score in self._closing.scores([of(closing) for closing in closings]).items()
         }
         for closing in closings if len(self._scenarios) > 1 else ():
             compared = of(closing)
@@ -917,8 +565,8 @@ class Training:
             "generations": len(state.history),
             "evaluations": state.evaluations,
             **_scores_written(
-                self._scores([closing.comparison for closing in closings]),
-                self._scores([closing.validation for closing in closings]),
+                self._closing.scores([closing.comparison for closing in closings]),
+                self._closing.scores([closing.validation for closing in closings]),
             ),
             "run": self._folder.name,
             "version": heddle_version(),
@@ -950,29 +598,6 @@ class Training:
             on_real = closing.validation.scores(LEARNED) if closing.validation is not None else {}
             place |= _scores_written(closing.comparison.scores(LEARNED), on_real)
         return {"combine": self._config.robust.combine, SCENARIOS_KEY: places}
-
-
-def _objective_named(config: ObjectiveConfig) -> dict[str, str]:
-    """Return the settings of the objective that differ from the defaults."""
-    default = asdict(ObjectiveConfig())
-    return {
-        f"objective.{name}": str(value)
-        for name, value in asdict(config).items()
-        if value != default[name]
-    }
-
-
-def _content_named(policy: str) -> str:
-    """Return a policy's name and digest, because the content of its file may change."""
-    if is_seed(policy):
-        return policy
-    return f"{policy} ({policy_digest(open_policy(policy))[:DIGITS]})"
-
-
-def _classifier_named(name: str) -> str:
-    content = json.dumps(read_classifier(Path(name)), sort_keys=True)
-    digest = hashlib.blake2b(content.encode(), digest_size=DIGITS // 2).hexdigest()
-    return f"{name} ({digest})"
 
 
 def _base(space: Space, name: str | None) -> list[Candidate]:

@@ -30,9 +30,10 @@ from trainer.config import (
     VerdictConfig,
 )
 from trainer.evaluation import MachineSpec, build_backend
+from trainer.outcome import Outcome
 from trainer.progress import LineDisplay
 from trainer.record import Record
-from trainer.run import Outcome, Training
+from trainer.run import Training
 from trainer.run_folder import RunFolder
 from trainer.scenario import Scenario, single_scenario
 from trainer.search.evolution import EvolutionConfig

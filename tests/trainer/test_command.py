@@ -258,7 +258,7 @@ def test_a_run_whose_cells_changed_meaning_is_not_resumed(
     assert run("train", *chosen).exit_code == 0
     folder = only_run()
     another = replace(PARAMETERS[0], choices=(1, 2, 4, 8, 16))
-    monkeypatch.setattr("trainer.run.PARAMETERS", (another, *PARAMETERS[1:]))
+    monkeypatch.setattr("trainer.run_settings.PARAMETERS", (another, *PARAMETERS[1:]))
     done = run("train", f"resume={folder.name}", "search.generations=3")
     assert done.exit_code == 2, done.output
     assert "the schedule's cells is policy" in done.output

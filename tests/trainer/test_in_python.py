@@ -16,8 +16,8 @@ from tests.trainer.test_command import QUICK
 from trainer.command.errors import UsageError
 from trainer.comparison_plot import comparison_figure
 from trainer.in_python import evaluate, record, train
+from trainer.outcome import LEARNED
 from trainer.policy_picture import CHANGED, MARKS, policy_figure
-from trainer.run import LEARNED
 
 TINY_PLACE = ("machine=virtual", "machine.cores=2")
 

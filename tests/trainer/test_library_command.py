@@ -22,7 +22,7 @@ from trainer.policy_library.entry import adding, read_entry
 from trainer.policy_library.measuring import FRESH, SEED_MAX
 from trainer.policy_library.naming import entry_name
 from trainer.policy_library.start import start_tables
-from trainer.run import SEED_STRIDE
+from trainer.repeats import SEED_STRIDE
 from trainer.search.evolution import EvolutionConfig
 
 NAME = "tpcc_4_warehouses_3_virtual_cores"

@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint, best_curve
 from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
-from trainer.run import check_settings
+from trainer.run_settings import check_settings
 from trainer.search import SEARCHES
 from trainer.search.evolution import EvolutionConfig
 

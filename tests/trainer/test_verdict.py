@@ -264,7 +264,7 @@ def test_an_undecided_training_uses_all_repeats(
 ) -> None:
     """Noise of 20 % hides every gain."""
     monkeypatch.setattr(fake_engine, "NOISE", 0.2)
-    monkeypatch.setattr("trainer.run.same_as_known", lambda document: None)
+    monkeypatch.setattr("trainer.closing.same_as_known", lambda document: None)
     sure = VerdictConfig(repeats_max=12, seconds=seconds)
     outcome = train(settings(1, verdict=sure), tmp_path / "run")
     (closing,) = outcome.closings

@@ -43,7 +43,7 @@ from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.lock import held
 from trainer.progress import Display, make_display
 from trainer.record import Record
-from trainer.run import SEED_STRIDE
+from trainer.repeats import SEED_STRIDE
 from trainer.run_folder import make_runs_dir
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command

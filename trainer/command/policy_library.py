@@ -46,7 +46,7 @@ from trainer.policy_library.naming import distinguishing_options, entry_name, in
 from trainer.policy_library.start import nearest_entries
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
-from trainer.run import SEED_STRIDE
+from trainer.repeats import SEED_STRIDE
 from trainer.run_folder import RunFolder, RunFolderError
 from trainer.run_version import heddle_version
 

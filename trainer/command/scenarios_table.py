@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 
 from envs import machine_words
-from trainer.run import LEARNED, Closing, Outcome
+from trainer.outcome import LEARNED, Closing, Outcome
 
 
 def scenarios_table(outcome: Outcome, objective: str) -> Table:

@@ -46,13 +46,15 @@ from trainer.evaluation.combination import COMBINATIONS
 from trainer.front import front_table, write_front
 from trainer.lock import held
 from trainer.mlflow_store import MlflowStore
+from trainer.outcome import Outcome
 from trainer.plot import plot_history
 from trainer.policy_registry import CHAMPION, Registered, default_store, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.record_label import description, label_of, throughputs
-from trainer.run import Outcome, Training, check_settings, measuring_settings
+from trainer.run import Training
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
+from trainer.run_settings import check_settings, measuring_settings
 from trainer.run_version import heddle_version
 from trainer.scenario import Scenario
 from trainer.shell_words import heddle_command

@@ -21,7 +21,7 @@ from trainer.config import TrainConfig, VirtualConfig, workload_options
 from trainer.evaluation.measure import compare_shown
 from trainer.nightly.judge import CANDIDATE, CHAMPION
 from trainer.progress import Display
-from trainer.run import SEED_STRIDE
+from trainer.repeats import SEED_STRIDE
 
 
 def subjects_of(

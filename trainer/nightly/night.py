@@ -36,7 +36,7 @@ from trainer.nightly.state import Publication, StateFolder
 from trainer.nightly.training import Trained, train_candidate, with_served_limits
 from trainer.progress import Display
 from trainer.record import Record
-from trainer.run import check_settings
+from trainer.run_settings import check_settings
 from trainer.shell_words import heddle_command
 
 

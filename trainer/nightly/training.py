@@ -22,7 +22,8 @@ from trainer.evaluation import MachineSpec, Notices, build_backend
 from trainer.nightly.state import NightFolder, Publication
 from trainer.progress import Display
 from trainer.record import Record
-from trainer.run import Training, measuring_settings
+from trainer.run import Training
+from trainer.run_settings import measuring_settings
 from trainer.search import Candidate
 from trainer.search.space import space_of
 

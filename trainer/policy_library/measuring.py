@@ -22,7 +22,7 @@ from policies import PolicyDocument, PolicyFileError, Signature, to_json
 from trainer.config import RunConfig, TrainingConfig, TuningConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display
-from trainer.run import SEED_STRIDE
+from trainer.repeats import SEED_STRIDE
 
 Settings = TypeVar("Settings", RunConfig, TuningConfig)
 

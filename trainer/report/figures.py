@@ -10,7 +10,7 @@ from envs.table import backoff_note, left_out_words
 from envs.windows import runs_words, window_remarks
 from policies import Signature
 from policies.in_words import access_words, policy_words, type_words
-from trainer.run import LEARNED
+from trainer.outcome import LEARNED
 from trainer.verdict import Verdict
 
 PARTS = {

@@ -22,6 +22,7 @@ from policies.in_words import (
 )
 from traces.spelling import visible
 from trainer.config import ReportConfig
+from trainer.outcome import LEARNED
 from trainer.plot import histories_figure, history_figure
 from trainer.progress import Display
 from trainer.report.drawn import as_svg, style
@@ -39,7 +40,6 @@ from trainer.report.saved_run import Missing, SavedRun, SavedScenario
 from trainer.report.saved_sweep import SEED, SavedSweep, SweptKind
 from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
-from trainer.run import LEARNED
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict

@@ -18,8 +18,8 @@ from trainer.checkpoint import Checkpoint, OtherVersionError
 from trainer.config import VerdictConfig
 from trainer.evaluation.combination import COMBINATIONS
 from trainer.lock import is_held
+from trainer.outcome import LEARNED
 from trainer.renamed import with_present_names
-from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 from trainer.scenario import combined, label_of
 from trainer.shell_words import heddle_command

@@ -1,0 +1,244 @@
+"""The closing comparisons of a training: its champion and the baselines, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from envs import (
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    RunRound,
+    Subject,
+    TunedBackoff,
+    machine_words,
+    of_policy,
+    subject_of,
+)
+from envs.objective import Objective
+from policies import Encoding, Signature, to_json
+from trainer.config import RunConfig, TrainConfig
+from trainer.evaluation.combination import Combination
+from trainer.evaluation.measure import compare_shown, compare_until, tune_silo
+from trainer.front import NAME, Front
+from trainer.outcome import LEARNED, Closing
+from trainer.progress import Display
+from trainer.repeats import SEED_STRIDE, varied
+from trainer.scenario import Scenario
+from trainer.search import Candidate
+from trainer.verdict import Verdict, beyond_limits, judge, left_out_by, ratios_judged, same_as_known
+
+
+@dataclass(frozen=True)
+class ClosingComparison:
+    """Compares a champion with the baselines in all scenarios, on inputs no search has seen.
+
+    Attributes:
+        config: the settings of this phase of the run.
+        signature: of the workload.
+        encoding: of the candidates.
+        scenarios: of the training.
+        rounds: measures in each scenario.
+        objectives: of each scenario.
+        combination: of the scores in the scenarios.
+        display: shows progress.
+    """
+
+    config: TrainConfig
+    signature: Signature
+    encoding: Encoding
+    scenarios: Sequence[Scenario]
+    rounds: Sequence[RunRound]
+    objectives: Sequence[Objective]
+    combination: Combination
+    display: Display
+
+    def in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
+        """Return the closing comparisons, up to the one that Ctrl-C ends."""
+        closings: list[Closing] = []
+        for scenario, run_round, backoff, objective in zip(
+            self.scenarios, self.rounds, tuned, self.objectives, strict=True
+        ):
+            place = scenario.config
+            vary = varied(run_round, place.workload, place.machine, place.seed, self._compared_from)
+            comparison, verdict = self._compare(
+                vary, champion, backoff, self.config.run, scenario, objective
+            )
+            closings.append(Closing(scenario, comparison, verdict=verdict))
+            if comparison.interrupted:
+                break
+        return closings
+
+    def front(
+        self,
+        champion: Candidate,
+        members: Sequence[Candidate],
+        tuned: Sequence[TunedBackoff],
+        run: str,
+    ) -> Front | None:
+        """Return the front, measured on the inputs of the comparison; None if Ctrl-C ended that.
+
+        Args:
+            champion: the first of the front.
+            members: the search's policies that no other dominates.
+            tuned: the backoff of `silo_tuned` in each scenario.
+            run: the name of the run, for the policies' files.
+        """
+        (objective, *_), (backoff, *_) = self.objectives, tuned
+        found = [champion, *(candidate for candidate in members if candidate != champion)]
+        names = [NAME.format(number) for number in range(1, len(found) + 1)]
+        documents = {
+            name: self.encoding.decode(
+                candidate.vector, name, {"origin": candidate.origin, "run": run}
+            )
+            for name, candidate in zip(names, found, strict=True)
+        }
+        learned = [of_policy(name, to_json(document)) for name, document in documents.items()]
+        much, place = self.config.run, self.scenarios[0].config
+        comparison = compare_shown(
+            varied(self.rounds[0], place.workload, place.machine, place.seed, self._compared_from),
+            [*learned, *self._baselines(backoff)],
+            ComparisonPlan(much.seconds, much.repeats, much.warmup, objective=objective),
+            self._compared_from,
+            self.display,
+            "measure the front",
+        )
+        if comparison.interrupted:
+            return None
+        return Front(comparison, documents, names[0], objective)
+
+    def validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
+        """Return the comparisons with those on real cores, for a search on virtual ones.
+
+        Scenarios that differ only in virtual cores share a validation.
+        """
+        made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
+        validated = []
+        for closing in closings:
+            workload = str(sorted(closing.scenario.workload.items()))
+            interrupted = any(found is not None and found.interrupted for found, _ in made.values())
+            if workload not in made and not interrupted:
+                made[workload] = self._validate(champion, closing.scenario)
+            validation, verdict = made.get(workload, (None, None))
+            validated.append(replace(closing, validation=validation, validated=verdict))
+        return validated
+
+    def verdict(self, champion: Candidate, comparisons: Sequence[Comparison]) -> Verdict | None:
+        """Return the verdict on all scenarios, by the objective's value of each repeat."""
+        if len(comparisons) < len(self.scenarios):
+            return None
+        found = ratios_judged(LEARNED, comparisons)
+        together = {
+            name: [
+                self.combination.fitness(taken)
+                for taken in zip(*(ratios[name] for ratios in found), strict=False)
+            ]
+            for name in found[0]
+            if all(name in ratios for ratios in found)
+        }
+        run, most = self.config.run, self.config.verdict.repeats_max
+        plan = ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
+        return self._judge(together, plan, self._same_as(champion), comparisons)
+
+    def scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
+        """Return the objective's value of the scores in the scenarios, for each baseline."""
+        found = [each.scores(LEARNED) if each is not None else {} for each in comparisons]
+        if len(found) < len(self.scenarios):
+            return {}
+        return {
+            name: self.combination.fitness([scores[name] for scores in found])
+            for name in found[0]
+            if all(name in scores for scores in found)
+        }
+
+    def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
+        """Return the baselines and the champion."""
+        policy = to_json(self.encoding.decode(champion.vector, LEARNED))
+        return [*self._baselines(tuned), of_policy(LEARNED, policy)]
+
+    def _baselines(self, tuned: TunedBackoff) -> list[Subject]:
+        return [subject_of(name, self.signature, lambda: tuned) for name in self.config.baselines]
+
+    def _compare(
+        self,
+        run_round: RunRound,
+        champion: Candidate,
+        tuned: TunedBackoff,
+        much: RunConfig,
+        scenario: Scenario,
+        objective: Objective,
+    ) -> tuple[Comparison, Verdict | None]:
+        sure, same_as = self.config.verdict, self._same_as(champion)
+        plan = ComparisonPlan(
+            much.seconds, much.repeats, much.warmup, sure.repeats_max or 0, objective
+        )
+
+        def verdict(found: Comparison) -> Verdict | None:
+            (ratios,) = ratios_judged(LEARNED, [found])
+            return self._judge(ratios, plan, same_as, [found])
+
+        def decided(found: Comparison) -> bool:
+            shown = verdict(found)
+            return shown is None or shown.is_decided(sure.equal_within)
+
+        comparison = compare_until(
+            run_round,
+            self._subjects(champion, tuned),
+            plan,
+            self._compared_from,
+            self.display,
+            decided,
+            sure,
+            f"{scenario.prefix}compare",
+        )
+        return comparison, verdict(comparison)
+
+    def _judge(
+        self,
+        ratios: Mapping[str, Sequence[float]],
+        plan: ComparisonPlan,
+        same_as: str | None,
+        comparisons: Sequence[Comparison],
+    ) -> Verdict | None:
+        by = self.objectives[0]
+        return judge(
+            ratios,
+            self.config.verdict.confidence,
+            analyses=len(plan.analyses),
+            same_as=same_as,
+            left_out=left_out_by(LEARNED, comparisons),
+            beyond=beyond_limits(LEARNED, comparisons),
+            objective=None if by.is_throughput else by.words,
+        )
+
+    @property
+    def _compared_from(self) -> int:
+        """Return the seed of the first repeat of a comparison."""
+        return (self.config.seed + 2) * SEED_STRIDE
+
+    def _same_as(self, champion: Candidate) -> str | None:
+        return same_as_known(self.encoding.decode(champion.vector, LEARNED))
+
+    def _validate(
+        self, champion: Candidate, scenario: Scenario
+    ) -> tuple[Comparison | None, Verdict | None]:
+        """Return the comparison on real cores and its verdict; None if it can't be made."""
+        config, much = self.config, self.config.validation
+        evaluator = Evaluator(scenario.workload, much.cores, seed=config.seed)
+        try:
+            self.display.say(f"{scenario.prefix}validation on {machine_words(evaluator.place)}")
+            tuned = tune_silo(
+                evaluator.run_round, much.tuning, config.seed, self.display, scenario.prefix
+            )
+            # Limits hold on the machine of the training: other cores have other latencies.
+            objective = replace(self.objectives[scenario.number - 1], limits=())
+            return self._compare(evaluator.run_round, champion, tuned, much, scenario, objective)
+        except KeyboardInterrupt:
+            return Comparison([], interrupted=True), None
+        except MeasuringError as error:
+            self.display.say(f"{scenario.prefix}no validation on real cores: {error}")
+            return None, None
+        finally:
+            evaluator.close()
