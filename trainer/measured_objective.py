@@ -53,6 +53,7 @@ def measure_objective(
     run_round: RunRound,
     tuned: TunedBackoff,
     display: Display,
+    setting: str = "run.seconds",
 ) -> MeasuredObjective:
     """Return the objective in a scenario. Measures only what its limits and percentiles need.
 
@@ -63,6 +64,7 @@ def measure_objective(
         run_round: measures in it.
         tuned: the backoff of `silo_tuned` in it.
         display: shows the limits and the length of rungs.
+        setting: the name of the setting for the length of the comparison's runs.
 
     Raises:
         MeasuringError: a baseline can't run or lacks a figure, or a comparison's runs are too short
@@ -90,7 +92,7 @@ def measure_objective(
     for limit in objective.limits:
         display.say(f"{scenario.prefix}limit: {limit.text}")
     pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
-    _refuse_too_short(config, scenario, objective, signature, pace)
+    _refuse_too_short(config, scenario, objective, signature, pace, setting)
     needed = commits_needed(objective, signature, 1)
     seconds = max((needed[name] / pace[name] for name in needed), default=0.0)
     slices = max(1, math.ceil(seconds / config.evaluation.slice_seconds))
@@ -133,6 +135,7 @@ def _refuse_too_short(
     objective: Objective,
     signature: Signature,
     pace: Mapping[str, float],
+    setting: str,
 ) -> None:
     """Refuse a percentile that a run of the comparison can't decide.
 
@@ -144,9 +147,9 @@ def _refuse_too_short(
         made = pace[name] * seconds
         if made < commits:
             enough = f"{commits / pace[name]:.1g}" if pace[name] else None
-            cure = f"set run.seconds={enough} or more" if enough else "leave this limit out"
+            cure = f"set {setting}={enough} or more" if enough else "leave this limit out"
             raise MeasuringError(
-                f"{scenario.prefix}run.seconds={seconds:g} is too short for a percentile of "
+                f"{scenario.prefix}{setting}={seconds:g} is too short for a percentile of "
                 f"{name}: silo_tuned commits {made:,.0f} of them, and {commits:,.0f} are needed; "
                 f"{cure}"
             )

@@ -650,6 +650,39 @@ def test_another_build_of_the_engine_measures_everything_again(
     assert first.keys() == second.keys()
 
 
+def test_limits_of_the_runs_hold_on_fresh_inputs(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = FOLDER / "sweep.json"
+    content = json.loads(path.read_text())
+    limits = ["objective.limits={throughput: 0.8x silo_tuned, new_order.p90: 1s}"]
+    content["settings"] += limits
+    path.write_text(json.dumps(content))
+    for overrides in FOLDER.glob("*/overrides.json"):
+        overrides.write_text(json.dumps([*json.loads(overrides.read_text()), *limits]))
+    done = run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]")
+    assert done.exit_code == 0, done.output
+    (case,) = document()["cases"]
+    limit, _ = case["objective"]["limits"]
+    assert (limit["metric"], limit["type_name"]) == ("throughput", None)
+    stored = json.loads((FOLDER / "fresh.json").read_text())
+    (samples,) = (of for key, of in stored["samples"].items() if "new_order" in key)
+    scores = {
+        median(sample[0] for sample in taken) >= limit["value"]
+        for name, taken in samples.items()
+        if name != "reference"
+    }
+    assert scores == {True, False}
+    curves = [of["fresh_curve"]["steps"] for method in case["methods"] for of in method["runs"]]
+    measured = [score for steps in curves for _, score in steps]
+    assert all(score <= 0.001 or score >= 0.8 for score in measured)
+    assert "Limits: throughput ≥ " in (FOLDER / "contest.md").read_text()
+    before = (FOLDER / "contest.json").read_text()
+    monkeypatch.delattr(elsewhere.Session, "run")  # everything is stored
+    assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
+    assert json.loads(before)["cases"] == document()["cases"]
+
+
 def test_the_scenario_of_the_training_is_measured() -> None:
     """With one named scenario, the setting of the workload itself was not trained for."""
     path = FOLDER / "sweep.json"

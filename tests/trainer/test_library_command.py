@@ -87,6 +87,49 @@ def test_a_table_better_than_all_is_added_listed_and_verified(
     assert found["measured"] == pytest.approx(found["recorded"], abs=1e-4)
 
 
+def limited(source: Path, value: float) -> None:
+    """Give a policy file a limit on a latency, of which the stand-in's p99 is 40 µs."""
+    document = json.loads(source.read_text())
+    limit = {"metric": "p99", "type_name": "new_order", "value": value}
+    document["provenance"]["objective"] = {"metric": "throughput", "types": [], "limits": [limit]}
+    source.write_text(json.dumps(document))
+
+
+def test_the_limits_of_a_table_hold_in_the_library(elsewhere: ModuleType, tmp_path: Path) -> None:
+    limited(tmp_path / "good.json", 39.0)
+    refused = add("good.json")
+    assert refused.exit_code == 1
+    exceeded = "exceeds its limits: new_order.p99 40 µs > 39 µs"
+    assert f"not added: {exceeded}" in refused.output
+    assert not list((tmp_path / "library").iterdir())
+    limited(tmp_path / "good.json", 41.0)
+    assert add("good.json").exit_code == 0
+    assert f"{NAME}: throughput; new_order.p99 ≤ 41 µs" in run("policy", "list").output
+    assert run("policy", "verify").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["measured"]["objective"]["limits"][0]["value"] = 39.0
+    path.write_text(json.dumps(document))
+    verified = run("policy", "verify")
+    assert verified.exit_code == 1
+    assert exceeded in " ".join(verified.output.split())
+
+
+def test_a_table_of_several_limits_or_a_damaged_objective_is_refused(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    document = json.loads((tmp_path / "good.json").read_text())
+    for objective, words in (
+        ([], "its limits differ by scenario"),
+        ({"metric": "speed", "types": [], "limits": []}, "provenance.objective can't be read"),
+    ):
+        document["provenance"]["objective"] = objective
+        (tmp_path / "good.json").write_text(json.dumps(document))
+        done = add("good.json")
+        assert done.exit_code == 2
+        assert words in done.output
+
+
 def test_the_list_shows_unusual_settings(elsewhere: ModuleType) -> None:
     assert add("good.json", "workload.mix=full", "--name", "full").exit_code == 0
     path = Path("library/full.json")

@@ -14,6 +14,7 @@ from rich import box
 from rich.table import Table
 
 from envs.host import this_host
+from envs.objective import THROUGHPUT, Objective
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.command import HELP
@@ -103,6 +104,9 @@ def list_(folder: Path | None, form: str) -> None:
         print_json({"tables": [_listed(entry) for entry in entries]})
     else:
         print_table(_table_of(entries))
+        for entry in entries:
+            if entry.measurement.objective != THROUGHPUT:
+                click.echo(f"{entry.name}: {entry.measurement.objective.text}")
     if unreadable:
         raise SystemExit(FAILED)
 
@@ -154,6 +158,7 @@ def _listed(entry: Entry) -> dict[str, object]:
         "cores": entry.measurement.cores,
         "margin": entry.margin,
         "best_baseline": entry.best_baseline,
+        "objective": entry.measurement.objective.as_dict(),
         "date": entry.date,
     }
 
@@ -274,8 +279,9 @@ def add(
 
     RUN is the folder of a run on virtual cores. FILE is a policy file whose provenance names
     workload and cores. The settings are those of heddle train. The table is measured on inputs that
-    its training has not seen. It is added only if it is faster than every baseline in every repeat.
-    The nearest tables of the library are measured as well.
+    its training has not seen, by the objective of its training. It is added only if it beats every
+    baseline in every repeat, and is within its limits. The nearest tables of the library are
+    measured as well.
     """
     trained = _read_trained(source, settings)
     target = _target(trained, name, folder or shipped.FOLDER, replace)
@@ -287,6 +293,9 @@ def add(
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from error
     print_table(_scores_table(scores))
+    if scores.exceeded is not None:
+        click.echo(f"not added: exceeds its limits: {scores.exceeded}", err=True)
+        raise SystemExit(FAILED)
     if scores.unbeaten:
         click.echo(
             f"not added: {', '.join(scores.unbeaten)} was as fast in at least one repeat", err=True
@@ -352,11 +361,26 @@ def _measurement(trained: _Trained) -> Measurement:
     if trained.recorded is not None and trained.as_before:
         how = replace(trained.recorded, seed=seed)
     else:
-        how = Measurement.of(trained.config, seed)
+        how = Measurement.of(trained.config, seed, _objective(trained.document))
     try:
         return Measurement.from_dict(how.as_dict())
     except ValueError as error:
         raise ValueError(f"can't be recorded: {error}") from error
+
+
+def _objective(document: PolicyDocument) -> Objective:
+    """Return the objective that a policy was trained for.
+
+    Raises:
+        ValueError: there are several, one for each scenario, or it can't be read.
+    """
+    found = document.provenance.get("objective", THROUGHPUT.as_dict())
+    if isinstance(found, list):
+        raise ValueError("its limits differ by scenario; the library has tables of one place")
+    try:
+        return Objective.from_dict(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"provenance.objective can't be read: {error}") from None
 
 
 def _read(name: str, folder: Path | None, there: Sequence[str]) -> Entry:

@@ -15,7 +15,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from envs import MeasuringError, RunRound, Subject, TunedBackoff
+from envs import MeasuringError, Result, RunRound, Subject, TunedBackoff
+from envs.objective import THROUGHPUT, Objective, excess, limited
 from policies.errors import regular_text
 from trainer.checkpoint import write_atomically
 from trainer.evaluation.measure import Counter
@@ -23,6 +24,9 @@ from trainer.progress import Display
 
 SCHEMA_VERSION = 1
 REFERENCE = "reference"
+
+Sample = float | list[float]
+"""A value of an objective; under limits, that and the ratio to each limit."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class FreshPlan:
         seed: of the first run's inputs; each later one's is one more.
         together: whether to measure all tables again, interleaved in rotating order, if any is
             missing. For machines whose speed drifts, as real cores do.
+        objective: what tables are compared by.
     """
 
     rounds: int
@@ -43,6 +48,7 @@ class FreshPlan:
     warmup: float
     seed: int
     together: bool = False
+    objective: Objective = THROUGHPUT
 
 
 @dataclass
@@ -51,13 +57,16 @@ class FreshScores:
 
     Attributes:
         path: the file.
-        samples: by conditions and table: fitness by round, null for a failure.
+        samples: by conditions and table: a sample by round, null for a failure. It is the value of
+            the objective; under limits a list of that and the ratio to each limit.
         tuned_backoffs: of `silo_tuned`, by conditions.
+        objectives: of the runs, with absolute limits, by conditions.
     """
 
     path: Path
-    samples: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    samples: dict[str, dict[str, list[Sample | None]]] = field(default_factory=dict)
     tuned_backoffs: dict[str, TunedBackoff] = field(default_factory=dict)
+    objectives: dict[str, Objective] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> FreshScores:
@@ -73,7 +82,11 @@ class FreshScores:
                     key: TunedBackoff.from_json(found)
                     for key, found in document.get("tuned_us", {}).items()
                 }
-                return cls(path, samples, tuned)
+                objectives = {
+                    key: Objective.from_dict(found)
+                    for key, found in document.get("objectives", {}).items()
+                }
+                return cls(path, samples, tuned, objectives)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         return cls(path)
@@ -87,6 +100,7 @@ class FreshScores:
         document = {
             "schema_version": SCHEMA_VERSION,
             "tuned_us": {key: tuned.as_dict() for key, tuned in self.tuned_backoffs.items()},
+            "objectives": {key: found.as_dict() for key, found in self.objectives.items()},
             "samples": self.samples,
         }
         write_atomically(self.path, json.dumps(document) + "\n")
@@ -110,6 +124,25 @@ class FreshScores:
             self.save()
         return self.tuned_backoffs[key]
 
+    def objective(
+        self, conditions: Mapping[str, Any], measure: Callable[[], Objective]
+    ) -> Objective:
+        """Return the objective of a case, whose relative limits are measured once and then stored.
+
+        Args:
+            conditions: what it depends on.
+            measure: measures it.
+
+        Raises:
+            MeasuringError: a measurement failed.
+            WritingError: the file can't be written.
+        """
+        key = json.dumps(conditions, sort_keys=True)
+        if key not in self.objectives:
+            self.objectives[key] = measure()
+            self.save()
+        return self.objectives[key]
+
     def measure(
         self,
         run_round: RunRound,
@@ -131,8 +164,9 @@ class FreshScores:
             display: shows the progress.
 
         Returns:
-            Each table's score: the mean over the rounds of its fitness ÷ the reference's; 0 if it
-            failed in a round.
+            Each table's score: the mean over the rounds of its value of the objective ÷ the
+            reference's; 0 if it failed in a round. A table beyond a limit in the median round has
+            `envs.objective.limited`'s.
 
         Raises:
             MeasuringError: the reference failed in a round.
@@ -158,7 +192,11 @@ class FreshScores:
                     seed=plan.seed + number,
                 ):
                     failed = isinstance(outcome, MeasuringError)
-                    sample = None if isinstance(outcome, MeasuringError) else outcome.fitness
+                    sample = (
+                        None
+                        if isinstance(outcome, MeasuringError)
+                        else _sample(plan.objective, outcome)
+                    )
                     known.setdefault(waiting[index], []).append(sample)
                     counter.step("a table failed" if failed else "")
             finally:
@@ -171,15 +209,28 @@ class FreshScores:
         }
 
 
-def _sound(taken: Iterable[Any]) -> list[float | None]:
+def _sample(objective: Objective, outcome: Result) -> Sample:
+    value, ratios = objective.value(outcome), objective.limit_ratios(outcome)
+    return [value, *ratios] if ratios else value
+
+
+def _sound(taken: Iterable[Any]) -> list[Sample | None]:
     """Return the samples before the first failure, which may be due to a killed process."""
-    return [float(sample) for sample in takewhile(lambda sample: sample is not None, taken)]
+    found = takewhile(lambda sample: sample is not None, taken)
+    return [
+        [float(figure) for figure in sample] if isinstance(sample, list) else float(sample)
+        for sample in found
+    ]
+
+
+def _value(sample: Sample) -> float:
+    return sample[0] if isinstance(sample, list) else sample
 
 
 def _score(
-    samples: Sequence[float | None], reference_samples: Sequence[float | None], reference: Subject
+    samples: Sequence[Sample | None], reference_samples: Sequence[Sample | None], reference: Subject
 ) -> float:
-    if not all(reference_samples):
+    if any(sample is None or not _value(sample) for sample in reference_samples):
         raise MeasuringError(
             f"the reference {reference.name} failed, or committed nothing; run the same command "
             "to measure it again, possibly with longer runs (seconds)"
@@ -187,7 +238,11 @@ def _score(
     if None in samples:
         return 0.0
     pairs = zip(samples, reference_samples, strict=True)
-    return statistics.fmean(one / other for one, other in pairs if one is not None and other)
+    score = statistics.fmean(
+        _value(one) / _value(other) for one, other in pairs if one is not None and other is not None
+    )
+    ratios = [sample[1:] for sample in samples if isinstance(sample, list)]
+    return limited(score, excess([statistics.median(of) for of in zip(*ratios, strict=True)]))
 
 
 def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> str:
@@ -198,6 +253,7 @@ def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> 
         "seed": plan.seed,
         # Plans without `together` keep the key of earlier versions.
         **({} if reference.backoff == "static" else {"reference_backoff": reference.backoff}),
+        **({} if plan.objective == THROUGHPUT else {"objective": plan.objective.as_dict()}),
         **conditions,
     }
     return json.dumps(settings, sort_keys=True)

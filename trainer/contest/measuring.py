@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from envs import THREADS, TUNED, MeasuringError, RunRound, Subject, TunedBackoff, subject_of
 from envs.engine_interface import engine_build
+from envs.objective import Objective
+from policies import Signature
 from trainer.config import ContestConfig, EvaluationConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
 from trainer.contest.runs import Entrant, Reference, by_case, in_common
@@ -19,7 +21,9 @@ from trainer.contest.standing import Fresh
 from trainer.evaluation import MachineSpec, Notices, build_backend
 from trainer.evaluation.measure import tune_silo
 from trainer.evaluation.race import table_subject
+from trainer.measured_objective import measure_objective
 from trainer.progress import Display
+from trainer.scenario import single_scenario
 from trainer.search import Candidate
 
 
@@ -74,6 +78,9 @@ def _measure_case(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},
             partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
         )
+        objective = _objective(
+            config, train, signature, place, scores, backend.run_round, tuned, display
+        )
         silo = tuned.silo()
         baselines = {name: subject_of(name, signature, lambda: tuned) for name in config.baselines}
         tables = _tables(config, runs)
@@ -86,12 +93,21 @@ def _measure_case(
             {**tables, **{stored_as[name]: baseline for name, baseline in baselines.items()}},
             silo,
             FreshPlan(
-                config.rounds, config.seconds, config.warmup, config.seed, _on_threads(train)
+                config.rounds,
+                config.seconds,
+                config.warmup,
+                config.seed,
+                _on_threads(train),
+                objective,
             ),
             place,
             display,
         )
-        references = _references(config, runs, silo, place, scores, backend.run_round, display)
+        # The unit of a search's figures, not a contestant: limits do not hold for it.
+        unit = replace(objective, limits=())
+        references = _references(
+            config, runs, silo, unit, place, scores, backend.run_round, display
+        )
     finally:
         backend.close()
     return Fresh(
@@ -99,6 +115,43 @@ def _measure_case(
         {name: found[name] for name in tables},
         {TUNED: 1.0, **{name: found[stored_as[name]] for name in baselines}},
         references,
+        objective,
+    )
+
+
+def _objective(
+    config: ContestConfig,
+    train: TrainConfig,
+    signature: Signature,
+    place: Mapping[str, object],
+    scores: FreshScores,
+    run_round: RunRound,
+    tuned: TunedBackoff,
+    display: Display,
+) -> Objective:
+    """Return the objective of a case's runs; what its limits refer to is measured on fresh inputs.
+
+    Runs of a case have the same settings of the objective (`name_runs`).
+    """
+    much = replace(train.run, seconds=config.seconds, warmup=config.warmup)
+    settings = replace(train, seed=config.seed, run=much)
+    (scenario,) = single_scenario(settings)
+    conditions = {
+        **place,
+        "objective": asdict(train.objective),
+        "baselines": train.baselines,
+        "seconds": config.seconds,
+        "warmup": config.warmup,
+        "seed": config.seed,
+        "tuned": tuned.as_dict(),
+    }
+    return scores.objective(
+        conditions,
+        lambda: (
+            measure_objective(
+                settings, signature, scenario, run_round, tuned, display, "seconds"
+            ).objective
+        ),
     )
 
 
@@ -115,6 +168,7 @@ def _references(
     config: ContestConfig,
     runs: Sequence[Entrant],
     silo: Subject,
+    unit: Objective,
     place: Mapping[str, object],
     scores: FreshScores,
     run_round: RunRound,
@@ -132,7 +186,7 @@ def _references(
             continue
         rounds = math.ceil(config.rounds * max(1.0, config.seconds / reference.seconds))
         together = _on_threads(runs[0].config)
-        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, together)
+        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, together, unit)
         tuned = reference.tuned
         name = "exponential" if tuned.exponential else f"constant {tuned.constant_us:g}"
         tables = {name: tuned.silo()}

@@ -57,7 +57,7 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         axes.set_xlabel("evaluations")
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
-    left.set_ylabel("incumbent: throughput relative to silo_tuned")
+    left.set_ylabel(f"incumbent: {case.objective.words} relative to silo_tuned")
     left.set_title("measured by the search, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured again", loc="left", fontsize=10)
     handles, labels = left.get_legend_handles_labels()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich import box
 from rich.table import Table
 
+from envs.objective import BEYOND, Objective
 from trainer.contest.standing import CaseStanding, MethodStanding, Standing
 from trainer.contest.statistics import Pair, smallest_p_of_blocks
 
@@ -93,8 +94,9 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
         ),
         tuple(_row(method) for method in case.methods),
         (
-            "Score: the champion's throughput relative to silo_tuned, measured again, median over "
-            "the runs",
+            f"Score: the champion's {case.objective.words} relative to silo_tuned, measured again, "
+            f"median over the runs{'' if case.objective.is_throughput else '; above 1 is better'}",
+            *_limits(case.objective),
             f"silo_tuned has {case.tuned.words} here; best known {case.best_known:.3f}; "
             f"baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
@@ -106,6 +108,14 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
             ),
         ),
     )
+
+
+def _limits(objective: Objective) -> list[str]:
+    """Return the note for a contest under limits."""
+    if not objective.limits:
+        return []
+    limits = ", ".join(limit.text for limit in objective.limits)
+    return [f"Limits: {limits}; a table that exceeds one has at most the score {BEYOND:g}"]
 
 
 def _row(method: MethodStanding) -> tuple[str, ...]:

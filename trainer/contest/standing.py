@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from envs import TunedBackoff
+from envs.objective import THROUGHPUT, Objective
 from trainer.contest.runs import Entrant, Reference, by_case, by_method, in_common
 from trainer.contest.statistics import (
     Curve,
@@ -29,12 +30,14 @@ class Fresh:
         tables: of the runs, by `Entrant.name_of`.
         baselines: by name.
         references: of the runs' own references, each measured as in its search.
+        objective: what scores compare.
     """
 
     tuned: TunedBackoff
     tables: Mapping[str, float]
     baselines: Mapping[str, float]
     references: Mapping[Reference, float]
+    objective: Objective = THROUGHPUT
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,7 @@ class CaseStanding:
         evaluations: the number that all runs have; curves end there.
         equal_seconds: the duration of the fastest run.
         smallest_p: the smallest p possible with this number of runs.
+        objective: what scores compare.
     """
 
     case: str
@@ -179,6 +183,7 @@ class CaseStanding:
     evaluations: int
     equal_seconds: float
     smallest_p: float
+    objective: Objective = THROUGHPUT
 
     @property
     def evaluations_max(self) -> int:
@@ -255,6 +260,7 @@ def _case(name: str, entrants: Sequence[Entrant], fresh: Fresh, share: float) ->
         evaluations=evaluations,
         equal_seconds=seconds,
         smallest_p=smallest_p(counts[-1], counts[-2]) if len(counts) > 1 else 1.0,
+        objective=fresh.objective,
     )
 
 

@@ -26,7 +26,7 @@ class Entry:
         path: the file.
         document: the policy.
         measurement: how it was measured when it was added.
-        scores: the result: throughput relative to each baseline.
+        scores: the result: the value of its objective relative to each baseline.
         digest: of the measured policy.
         date: of the measurement, ISO 8601.
     """

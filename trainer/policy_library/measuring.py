@@ -17,12 +17,13 @@ from envs import (
     subject_of,
     untuned,
 )
-from envs.comparison import paired_ratios
+from envs.objective import THROUGHPUT, Objective
 from policies import PolicyDocument, PolicyFileError, Signature, to_json
 from trainer.config import RunConfig, TrainingConfig, TuningConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display
 from trainer.repeats import SEED_STRIDE
+from trainer.verdict import beyond_limits
 
 Settings = TypeVar("Settings", RunConfig, TuningConfig)
 
@@ -48,6 +49,7 @@ class Measurement:
         seed: of the population and the inputs.
         run: the amount of measuring.
         tuning: of `silo_tuned`.
+        objective: what the table is for; its limits are absolute.
     """
 
     workload: dict[str, str]
@@ -57,9 +59,12 @@ class Measurement:
     seed: int
     run: RunConfig
     tuning: TuningConfig
+    objective: Objective = THROUGHPUT
 
     @classmethod
-    def of(cls, config: TrainingConfig, seed: int) -> Measurement:
+    def of(
+        cls, config: TrainingConfig, seed: int, objective: Objective = THROUGHPUT
+    ) -> Measurement:
         """Return the measurement for a training's settings, on other inputs.
 
         Raises:
@@ -77,6 +82,7 @@ class Measurement:
             seed,
             config.run,
             config.tuning,
+            objective,
         )
 
     @classmethod
@@ -95,6 +101,7 @@ class Measurement:
                 _within(data, "seed", 0, SEED_MAX),
                 _positive(RunConfig(), data["run"], "warmup"),
                 _positive(TuningConfig(), _BEFORE | data["tuning"], "warmup_seconds"),
+                Objective.from_dict(data.get("objective", THROUGHPUT.as_dict())),
             )
         except KeyError as error:
             raise ValueError(f"the record of the measurement has no field {error}") from error
@@ -103,7 +110,10 @@ class Measurement:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values, for the provenance."""
-        return asdict(self)
+        objective = {} if self.objective == THROUGHPUT else {"objective": self.objective.as_dict()}
+        found = asdict(self)
+        del found["objective"]
+        return found | objective
 
 
 @dataclass(frozen=True)
@@ -111,14 +121,16 @@ class Scores:
     """The result of a measurement.
 
     Attributes:
-        to: throughput relative to each baseline, the median over the repeats.
+        to: the value of the objective relative to each baseline, the median over the repeats.
         lowest: the lowest of the repeats, for each baseline.
-        others: throughput relative to each other table of the library, the median.
+        others: the value relative to each other table of the library, the median.
+        exceeded: the limits that the table exceeds in the median repeat, in words; None if none.
     """
 
     to: Mapping[str, float]
     lowest: Mapping[str, float]
     others: Mapping[str, float] = field(default_factory=dict)
+    exceeded: str | None = None
 
     @property
     def best_baseline(self) -> str:
@@ -166,7 +178,9 @@ def measure_scores(
             subject_of(name, evaluator.signature, untuned)
         tuned = tune_silo(evaluator.run_round, how.tuning, how.seed, display)
         baselines = [subject_of(name, evaluator.signature, lambda: tuned) for name in how.baselines]
-        plan = ComparisonPlan(how.run.seconds, how.run.repeats, how.run.warmup)
+        plan = ComparisonPlan(
+            how.run.seconds, how.run.repeats, how.run.warmup, objective=how.objective
+        )
         found = compare_shown(
             evaluator.run_round,
             [
@@ -233,10 +247,11 @@ def _scores(found: Comparison, others: Container[str]) -> Scores:
     to = {name: score for name, score in scores.items() if name not in others}
     if not to:
         raise MeasuringError("no baseline committed anything; use longer runs (run.seconds)")
-    ratios = {row.subject.name: paired_ratios(mine, row) for row in found.rows if row is not mine}
+    ratios = found.ratios(ENTRY)
     # A baseline that committed nothing has no ratio and counts as beaten.
     return Scores(
         to,
         {name: min(ratios[name]) for name in to},
         {name: score for name, score in scores.items() if name in others},
+        beyond_limits(ENTRY, [found]),
     )

@@ -64,6 +64,8 @@ def verify_entry(
 
 
 def _problem(entry: Entry, scores: Scores, tolerance: float) -> str | None:
+    if scores.exceeded is not None:
+        return f"exceeds its limits: {scores.exceeded}"
     if scores.margin <= 1.0:
         word = "beats it" if scores.margin < 1.0 else "is as fast"
         return f"{scores.best_baseline} {word}"
