@@ -18,11 +18,11 @@ from envs import (
     subject_of,
 )
 from envs.objective import Objective
-from policies import Encoding, Signature, to_json
+from policies import Encoding, PolicyDocument, Signature, to_json
 from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation.combination import Combination
 from trainer.evaluation.measure import compare_shown, compare_until, tune_silo
-from trainer.front import NAME, Front
+from trainer.front import Front
 from trainer.outcome import LEARNED, Closing
 from trainer.progress import Display
 from trainer.repeats import SEED_STRIDE, varied
@@ -72,30 +72,16 @@ class ClosingComparison:
         return closings
 
     def front(
-        self,
-        champion: Candidate,
-        members: Sequence[Candidate],
-        tuned: Sequence[TunedBackoff],
-        run: str,
+        self, documents: Sequence[PolicyDocument], tuned: Sequence[TunedBackoff]
     ) -> Front | None:
         """Return the front, measured on the inputs of the comparison; None if Ctrl-C ended that.
 
         Args:
-            champion: the first of the front.
-            members: the search's policies that no other dominates.
+            documents: the champion, then the search's policies that no other dominates.
             tuned: the backoff of `silo_tuned` in each scenario.
-            run: the name of the run, for the policies' files.
         """
         (objective, *_), (backoff, *_) = self.objectives, tuned
-        found = [champion, *(candidate for candidate in members if candidate != champion)]
-        names = [NAME.format(number) for number in range(1, len(found) + 1)]
-        documents = {
-            name: self.encoding.decode(
-                candidate.vector, name, {"origin": candidate.origin, "run": run}
-            )
-            for name, candidate in zip(names, found, strict=True)
-        }
-        learned = [of_policy(name, to_json(document)) for name, document in documents.items()]
+        learned = [of_policy(document.name, to_json(document)) for document in documents]
         much, place = self.config.run, self.scenarios[0].config
         comparison = compare_shown(
             varied(self.rounds[0], place.workload, place.machine, place.seed, self._compared_from),
@@ -107,7 +93,8 @@ class ClosingComparison:
         )
         if comparison.interrupted:
             return None
-        return Front(comparison, documents, names[0], objective)
+        named = {document.name: document for document in documents}
+        return Front(comparison, named, documents[0].name, objective)
 
     def validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
         """Return the comparisons with those on real cores, for a search on virtual ones.

@@ -28,6 +28,9 @@ SCHEMA_VERSION = 1
 NAME = "front-{:02d}"
 """The names of the policies of a front."""
 
+FIGURES = "front"
+"""The field of a policy's provenance with its figures for the metrics of the front."""
+
 CHOSEN = "#d1495b"
 LINE = "#30638e"
 BASELINE = "#7a7a7a"
@@ -62,6 +65,15 @@ class Front:
         return sorted(kept, key=lambda row: -_merit(row, self.objective.front[0]))
 
     @property
+    def policies(self) -> list[PolicyDocument]:
+        """Return the policies of `members`, with their figures as the provenance's `front`."""
+        return [
+            replace(document, provenance={**document.provenance, FIGURES: self._figures(row)})
+            for row in self.members
+            for document in [self.documents[row.subject.name]]
+        ]
+
+    @property
     def baselines(self) -> list[Row]:
         """Return the rows of the baselines."""
         return [row for row in self.comparison.rows if row.subject.name not in self.documents]
@@ -77,9 +89,11 @@ class Front:
         }
 
     def _entry(self, row: Row, file: str | None) -> dict[str, Any]:
-        figures = {name: row.figure(name) for name in self.objective.front}
-        entry: dict[str, Any] = {"name": row.subject.name, **figures}
+        entry: dict[str, Any] = {"name": row.subject.name, **self._figures(row)}
         return entry | ({} if file is None else {"file": file})
+
+    def _figures(self, row: Row) -> dict[str, float | None]:
+        return {name: row.figure(name) for name in self.objective.front}
 
 
 def write_front(front: Front, folder: Path, picture: Path) -> None:
@@ -97,10 +111,9 @@ def write_front(front: Front, folder: Path, picture: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WritingError(f"{folder}: can't be created: {error.strerror}") from error
-    for row in front.members:
-        name = row.subject.name
+    for document in front.policies:
         try:
-            save(replace(front.documents[name], name=name), folder / f"{name}.json")
+            save(document, folder / f"{document.name}.json")
         except PolicyFileError as error:
             raise WritingError(str(error)) from error
     text = json.dumps(front.as_dict(), indent=1, ensure_ascii=False) + "\n"

@@ -137,7 +137,11 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
             tags[f"heddle.{key}"] = str(known[key])
     if "objective" in known:
         tags["heddle.objective"] = json.dumps(known["objective"], ensure_ascii=False)
-    for field, key in (("scores", "score"), ("scores_on_threads", "score_on_threads")):
+    for field, key in (
+        ("scores", "score"),
+        ("scores_on_threads", "score_on_threads"),
+        ("front", "front"),
+    ):
         scores = known.get(field)
         for name, score in scores.items() if isinstance(scores, Mapping) else ():
             tags[f"heddle.{key}.{_NOT_IN_KEYS.sub('_', str(name))}"[:250]] = str(score)
@@ -261,19 +265,34 @@ def register_candidate(
         Exception: any, as MLflow and its libraries raise them.
     """
     registry = PolicyRegistry(client, model)
-    registry.create()
-    tags = tags_of(document)
-    version = registry.version_like(tags)
-    if version is None:
-        place = f"registered/{tags[DIGEST]}.json"
-        client.log_text(run_id, to_json(document), place)
-        source = f"{client.get_run(run_id).info.artifact_uri.rstrip('/')}/{place}"
-        version = registry.register(source, tags, document.name, run_id)
+    version = register_version(client, registry, document, run_id)
     registry.point(CANDIDATE, version)
     if CHAMPION not in registry.aliases and registry.is_only(version):
         registry.point(CHAMPION, version)
     pointing = [alias for alias, at in registry.aliases.items() if at == version]
     return Registered(model, version, sorted(pointing))
+
+
+def register_version(
+    client: Any, registry: PolicyRegistry, document: PolicyDocument, run_id: str
+) -> str:
+    """Register a policy without an alias, unless the run has registered it before.
+
+    Returns:
+        The number of its version.
+
+    Raises:
+        Exception: any, as MLflow and its libraries raise them.
+    """
+    registry.create()
+    tags = tags_of(document)
+    version = registry.version_like(tags)
+    if version is not None:
+        return version
+    place = f"registered/{tags[DIGEST]}.json"
+    client.log_text(run_id, to_json(document), place)
+    source = f"{client.get_run(run_id).info.artifact_uri.rstrip('/')}/{place}"
+    return registry.register(source, tags, document.name, run_id)
 
 
 def default_store(uri: str | None = None) -> MlflowStore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,12 @@ from policies import PolicyDocument
 from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
-from trainer.policy_registry import Registered, register_candidate
+from trainer.policy_registry import (
+    PolicyRegistry,
+    Registered,
+    register_candidate,
+    register_version,
+)
 from trainer.record_label import RunLabel
 from trainer.verdict import Verdict
 
@@ -219,13 +224,25 @@ class Record:
                 "themselves are written."
             )
 
-    def register(self, document: PolicyDocument, model: str) -> Registered | None:
-        """Register a policy as a version of a model; show a message and return None on failure."""
+    def register(
+        self, document: PolicyDocument, model: str, front: Sequence[PolicyDocument] = ()
+    ) -> Registered | None:
+        """Register a policy as a version of a model; show a message and return None on failure.
+
+        Args:
+            document: the policy, which becomes the candidate.
+            model: name of the registered model.
+            front: other policies, which become versions without an alias.
+        """
         if self.run_id is None:
             self._say(f"{model} gets no version: there is no record in MLflow")
             return None
         try:
-            return register_candidate(self._client, model, document, self.run_id)
+            registered = register_candidate(self._client, model, document, self.run_id)
+            registry = PolicyRegistry(self._client, model)
+            for policy in front:
+                register_version(self._client, registry, policy, self.run_id)
+            return registered
         except Exception as error:
             self._say(
                 f"MLflow at {self.uri} could not register the policy as a version of {model} "

@@ -24,6 +24,7 @@ from envs.host import this_host
 from envs.objective import THROUGHPUT, Objective
 from policies import (
     SEEDS,
+    PolicyDocument,
     PolicyFileError,
     Signature,
     save,
@@ -42,7 +43,7 @@ from trainer.evaluation.measure import (
     find_rung_stretch,
     tune_silo,
 )
-from trainer.front import Front
+from trainer.front import NAME, Front
 from trainer.measured_objective import measure_objective, searched
 from trainer.outcome import LEARNED, Closing, Outcome
 from trainer.phases import Phase
@@ -514,7 +515,12 @@ class Training:
         members = [each for each in self._samples.front(FRONT_MAX) if self._passes(each)]
         if not self._objectives[0].front or not members:
             return None
-        return self._closing.front(champion, members, tuned, self._folder.name)
+        found = [champion, *(member for member in members if member != champion)]
+        documents = [
+            self._document(candidate, NAME.format(number))
+            for number, candidate in enumerate(found, start=1)
+        ]
+        return self._closing.front(documents, tuned)
 
     def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
         """Return the comparisons with those on real cores, if the search was on virtual ones."""
@@ -555,6 +561,16 @@ class Training:
         self._record.scores(figures)
 
     def _save_policy(self, candidate: Candidate, closings: Sequence[Closing] = ()) -> None:
+        document = self._document(candidate, self._folder.name, closings)
+        try:
+            save(document, self._folder.policy)
+        except PolicyFileError as error:
+            raise WritingError(str(error)) from error
+
+    def _document(
+        self, candidate: Candidate, name: str, closings: Sequence[Closing] = ()
+    ) -> PolicyDocument:
+        """Return a candidate as a policy with its origin, and its scores if it was compared."""
         state, config = self._state, self._config
         provenance = {
             "search": config.search.name,
@@ -573,11 +589,7 @@ class Training:
             "host": this_host().as_dict(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        document = self._encoding.decode(candidate.vector, self._folder.name, provenance)
-        try:
-            save(document, self._folder.policy)
-        except PolicyFileError as error:
-            raise WritingError(str(error)) from error
+        return self._encoding.decode(candidate.vector, name, provenance)
 
     def _trained_for(self) -> dict[str, Any]:
         """Return the objectives of the scenarios for the policy's file, unless it is throughput."""

@@ -9,6 +9,8 @@ from envs.objective import Objective
 from policies import load
 from tests.trainer.tiny_training import TINY, run_of, start_training
 from trainer.checkpoint import Checkpoint
+from trainer.mlflow_store import MlflowStore
+from trainer.policy_registry import CANDIDATE, CHAMPION
 
 LONGER = ("run.seconds=0.02", "run.repeats=2", "search.generations=2")
 
@@ -63,7 +65,9 @@ def test_runs_too_short_for_a_percentile_are_refused_with_the_length(tmp_path: P
 
 
 def test_a_front_is_kept_measured_drawn_and_chosen_from(tmp_path: Path) -> None:
-    output = train(tmp_path, "objective.front=[throughput,mean]", "objective.prefer=mean")
+    registered = ("mlflow.enabled=true", "registered_model=fronts")
+    front = ("objective.front=[throughput,mean]", "objective.prefer=mean")
+    output = train(tmp_path, *front, *registered)
     folder = run_of(tmp_path)
     document = json.loads((folder / "front" / "front.json").read_text())
     assert document["objective"]["front"] == ["throughput", "mean"]
@@ -76,8 +80,26 @@ def test_a_front_is_kept_measured_drawn_and_chosen_from(tmp_path: Path) -> None:
     for entry in document["policies"]:
         policy = load(folder / "front" / entry["file"])
         assert policy.name == entry["name"]
+        assert policy.provenance["front"] == {
+            "throughput": entry["throughput"],
+            "mean": entry["mean"],
+        }
+        assert policy.provenance["machine"]["cores"] == 2
     assert (folder / "front.png").stat().st_size > 1000
     assert "(chosen)" in output or document["chosen"] not in names
+    client = MlflowStore(None, tmp_path / "runs").connect()
+    versions = client.search_model_versions("name = 'fronts'")
+    others = [entry for entry in document["policies"] if entry["name"] != document["chosen"]]
+    assert len(versions) == 1 + len(others)
+    found = {version.description: version for version in versions}
+    assert dict(client.get_registered_model("fronts").aliases) == {
+        CANDIDATE: found[folder.name].version,
+        CHAMPION: found[folder.name].version,
+    }
+    for entry in others:
+        tags = found[entry["name"]].tags
+        assert tags["heddle.front.mean"] == str(entry["mean"])
+        assert tags["heddle.machine"] == "2 virtual cores"
 
 
 def test_objectives_are_resumed_and_may_not_change(tmp_path: Path) -> None:

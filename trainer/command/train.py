@@ -345,11 +345,16 @@ def _record_results(
 def _register(
     config: TrainConfig, folder: RunFolder, outcome: Outcome | None, record: Record
 ) -> Registered | None:
-    """Register the learned policy, unless it was not compared or violates consistency."""
+    """Register the learned policy, unless it was not compared or violates consistency.
+
+    The other policies of the front become versions without an alias.
+    """
     model = config.registered_model
     if model is None or outcome is None or outcome.interrupted or outcome.violations:
         return None
-    return record.register(load(folder.policy), model)
+    front = outcome.front
+    others = [] if front is None else [each for each in front.policies if each.name != front.chosen]
+    return record.register(load(folder.policy), model, others)
 
 
 def _show_registered(registered: Registered, uri: str) -> None:
