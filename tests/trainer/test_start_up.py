@@ -39,6 +39,8 @@ WORKLOAD = '[[["r", "a"], ["w", "b"]], [["w", "a"]]]'
         "policy list",
         "lab makespan --input workload.json",
         "machine calibrate --settings",
+        "nightly --help",
+        "nightly --settings",
         "runs list",
     ],
 )
@@ -54,13 +56,6 @@ def test_a_command_that_runs_no_search_loads_no_library_of_one(words: str, tmp_p
 @pytest.mark.parametrize("words", ["runs list", "policy show occ", "lab makespan --help"])
 def test_a_command_without_settings_loads_no_hydra(words: str, tmp_path: Path) -> None:
     assert _loaded(words, ("hydra",), tmp_path) == "[]"
-
-
-@pytest.mark.parametrize("words", ["nightly --help", "nightly --settings"])
-def test_nightly_loads_of_the_slow_libraries_only_the_one_that_reads_a_trace(
-    words: str, tmp_path: Path
-) -> None:
-    assert _loaded(words, SLOW, tmp_path) in ("[]", "['pyarrow']")
 
 
 def _loaded(words: str, libraries: Sequence[str], tmp_path: Path) -> str:

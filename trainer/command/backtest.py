@@ -18,7 +18,7 @@ from trainer.backtest.verdict import Verdict, measured, no_gain_reasons, verdict
 from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, resumed_by
-from trainer.command.nightly import check_night
+from trainer.command.one_night import check_night
 from trainer.command.output import make_progress_console, write_and_show
 from trainer.command.settings import compose_settings
 from trainer.config import NightlyConfig

@@ -73,7 +73,7 @@ def test_an_interrupted_night_shows_how_to_resume(
         raise KeyboardInterrupt
 
     one_day(Path("shop"))
-    monkeypatch.setattr("trainer.command.nightly.run_night", interrupted)
+    monkeypatch.setattr("trainer.command.one_night.run_night", interrupted)
     done = run("day=2026-03-01")
     assert done.exit_code == 130
     again = " ".join(["heddle nightly trace=shop state=state", *map(shlex.quote, TINY)])
