@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "machine/memory_guard.h"
+#include "machine/numa.h"
 
 namespace heddle {
 
@@ -102,8 +103,9 @@ std::byte* map_pages(std::size_t bytes, Pages::Size size) {
   return start;
 }
 
-/// Single huge pages that are not in use. Lives as long as the process: databases may outlive any
-/// static object.
+/// Single huge pages that are not in use, by the memory node on which they lie: a worker gets one
+/// of its own node, or a fresh one, which the system places there. Lives as long as the process:
+/// databases may outlive any static object.
 class KeptPages {
  public:
   static KeptPages& get() {
@@ -112,36 +114,50 @@ class KeptPages {
   }
 
   std::byte* take() {
+    const int node = numa::here();
     const std::lock_guard lock(mutex_);
-    if (pages_.empty()) return nullptr;
-    std::byte* const page = pages_.back();
-    pages_.pop_back();
+    std::vector<std::byte*>& pages = of_node(node);
+    if (pages.empty()) return nullptr;
+    std::byte* const page = pages.back();
+    pages.pop_back();
     return page;
   }
 
-  [[nodiscard]] std::size_t count() {
+  [[nodiscard]] std::size_t count(int node) {
     const std::lock_guard lock(mutex_);
-    return pages_.size();
+    return of_node(node).size();
   }
 
   /// False if enough pages are kept already.
+  /// @param page touched before
   bool keep(std::byte* page) {
+    const int node = numa::node_of(page);
     const std::lock_guard lock(mutex_);
-    if (pages_.size() == pages_.capacity()) return false;
-    pages_.push_back(page);
+    std::vector<std::byte*>& pages = of_node(node);
+    if (pages.size() == pages.capacity()) return false;
+    pages.push_back(page);
     return true;
   }
 
  private:
   KeptPages() {
-    pages_.reserve(Pages::kKeptBytes / Pages::kHugePage);
+    for (std::vector<std::byte*>& pages : pages_) {
+      pages.reserve(Pages::kKeptBytes / Pages::kHugePage / pages_.size());
+    }
     // A process may be forked while another of its threads is in here.
     pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
                    [] { get().mutex_.unlock(); });
   }
 
+  /// A node whose cores the process may not use counts as the first one.
+  std::vector<std::byte*>& of_node(int node) {
+    const auto found = std::ranges::find(numa::nodes(), node);
+    const auto at = found == numa::nodes().end() ? 0 : found - numa::nodes().begin();
+    return pages_[static_cast<std::size_t>(at)];
+  }
+
   std::mutex mutex_;
-  std::vector<std::byte*> pages_;
+  std::vector<std::vector<std::byte*>> pages_{numa::nodes().size()};
 };
 
 }  // namespace
@@ -155,13 +171,17 @@ Pages::Pages(std::size_t bytes, Size size)
 
 void Pages::make_ready(std::size_t bytes) {
   constexpr std::size_t kSmallPage = 4096;  // where the system grants no huge ones
-  const std::size_t wanted = std::min(bytes, kKeptBytes) / kHugePage;
+  // Workers are spread over the cores, so every node gets an equal share.
+  const std::size_t wanted = std::min(bytes, kKeptBytes) / kHugePage / numa::nodes().size();
   try {
-    // No more than `wanted`, however many are taken meanwhile.
-    for (std::size_t made = KeptPages::get().count(); made < wanted; ++made) {
-      std::byte* const page = map_pages(kHugePage, Size::huge);
-      for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
-      if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
+    for (const int node : numa::nodes()) {
+      // No more than `wanted`, however many are taken meanwhile.
+      for (std::size_t made = KeptPages::get().count(node); made < wanted; ++made) {
+        std::byte* const page = map_pages(kHugePage, Size::huge);
+        numa::prefer(page, kHugePage, node);
+        for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
+        if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
+      }
     }
   } catch (const std::bad_alloc&) {
     // Only a head start: a later allocation requests the memory again and reports the failure.
