@@ -1,4 +1,4 @@
-"""The objective of a training, from its settings.
+"""The objective of a training or a comparison, from its settings.
 
 Limits may be relative to a baseline, whose figures differ by workload and machine. So the settings
 become one `envs.objective.Objective` per scenario, after the baselines have been measured there.
@@ -17,7 +17,7 @@ from envs.objective import BALANCED, Limit, Objective
 from envs.result import Result
 from envs.type_result import POWERS
 from policies import Signature
-from trainer.config import ObjectiveConfig
+from trainer.config import ObjectiveConfig, TrainedObjectiveConfig
 
 NAMES: Mapping[str, str] = {
     "throughput": "throughput",
@@ -66,7 +66,10 @@ class Bound:
 
 
 def check_objective(
-    config: ObjectiveConfig, signature: Signature, baselines: Sequence[str]
+    config: ObjectiveConfig,
+    signature: Signature,
+    baselines: Sequence[str],
+    setting: str = "baselines",
 ) -> None:
     """Check the settings of an objective.
 
@@ -74,6 +77,7 @@ def check_objective(
         config: the settings.
         signature: of the workload.
         baselines: the policies that relative limits may name.
+        setting: the setting that names them.
 
     Raises:
         ValueError: a setting is wrong; the message names it and what would be right.
@@ -84,23 +88,26 @@ def check_objective(
         )
     if config.name == "lp" and config.p not in POWERS:
         raise ValueError(f"objective.p={config.p}: must be one of {', '.join(map(str, POWERS))}")
-    if not 0.0 <= config.margin < 1.0:
-        raise ValueError(f"objective.margin={config.margin}: must be at least 0 and below 1")
-    _check_front(config)
+    if isinstance(config, TrainedObjectiveConfig):
+        if not 0.0 <= config.margin < 1.0:
+            raise ValueError(f"objective.margin={config.margin}: must be at least 0 and below 1")
+        _check_front(config)
     for name in config.types:
         _refuse_unknown_type("objective.types", name, signature)
     for bound in bounds_of(config, signature):
         known = [BEST, *baselines]
         if bound.baseline is not None and bound.baseline not in known:
             raise ValueError(
-                f"objective.limits: {bound.baseline} is no baseline of this training; there are "
-                f"{', '.join(known)} (baselines= adds others)"
+                f"objective.limits: {bound.baseline} is no baseline here; there are "
+                f"{', '.join(known)} ({setting}= adds others)"
             )
         if bound.baseline is not None and not baselines:
-            raise ValueError("objective.limits: a relative limit needs baselines=")
+            raise ValueError(
+                f"objective.limits: a relative limit needs a baseline; name one with {setting}="
+            )
 
 
-def front_of(config: ObjectiveConfig) -> tuple[str, ...]:
+def front_of(config: TrainedObjectiveConfig) -> tuple[str, ...]:
     """Return the metrics of the front.
 
     Raises:
@@ -109,7 +116,7 @@ def front_of(config: ObjectiveConfig) -> tuple[str, ...]:
     return tuple(metric_named(name).name for name in config.front)
 
 
-def _check_front(config: ObjectiveConfig) -> None:
+def _check_front(config: TrainedObjectiveConfig) -> None:
     setting = f"objective.front=[{','.join(config.front)}]"
     try:
         front = front_of(config)
@@ -160,9 +167,9 @@ def objective_of(
     Raises:
         ValueError: a baseline has no such figure.
     """
-    front = front_of(config)
     metric = NAMES[config.name] if config.name != "lp" else f"l{config.p}"
-    if front:
+    front: tuple[str, ...] = ()
+    if isinstance(config, TrainedObjectiveConfig) and (front := front_of(config)):
         metric = BALANCED if config.prefer == BALANCED else metric_named(config.prefer).name
     bounds = bounds_of(config, signature)
     own = {(bound.metric, bound.type_name) for bound in bounds}

@@ -22,7 +22,7 @@ from policies import (
 from policies.policy_digest import policy_digest
 from policies.schedule import PARAMETERS, POLICY
 from trainer.classifier.document import read_classifier
-from trainer.config import ObjectiveConfig, TrainConfig
+from trainer.config import TrainConfig, TrainedObjectiveConfig
 from trainer.duration import parse_duration
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.combination import check_combination
@@ -130,9 +130,9 @@ def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) 
     }
 
 
-def _objective_named(config: ObjectiveConfig) -> dict[str, str]:
+def _objective_named(config: TrainedObjectiveConfig) -> dict[str, str]:
     """Return the settings of the objective that differ from the defaults."""
-    default = asdict(ObjectiveConfig())
+    default = asdict(TrainedObjectiveConfig())
     return {
         f"objective.{name}": str(value)
         for name, value in asdict(config).items()

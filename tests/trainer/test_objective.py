@@ -14,7 +14,7 @@ from tests.envs.test_objective import kind, result
 from tests.trainer.fake_signatures import SIGNATURES
 from tests.trainer.test_robust import run
 from trainer.command.typed_values import as_hydra_reads
-from trainer.config import ObjectiveConfig
+from trainer.config import TrainedObjectiveConfig
 from trainer.objective import (
     NAMES,
     check_objective,
@@ -39,7 +39,7 @@ MEASURED = {"silo": SILO, "slow": SLOW}
 
 
 def limits_of(limits: dict[str, Any]) -> dict[str, float]:
-    found = objective_of(ObjectiveConfig(limits=limits), SIGNATURE, MEASURED)
+    found = objective_of(TrainedObjectiveConfig(limits=limits), SIGNATURE, MEASURED)
     return {limit.name: limit.value for limit in found.limits}
 
 
@@ -76,10 +76,10 @@ def test_the_margin_makes_every_limit_stricter() -> None:
 
 def test_every_name_is_an_objective() -> None:
     for name in NAMES:
-        config = ObjectiveConfig(name=name)
+        config = TrainedObjectiveConfig(name=name)
         check_objective(config, SIGNATURE, [])
         assert objective_of(config, SIGNATURE, {}).value(SILO) > 0.0
-    config = ObjectiveConfig(name="lp", p=4, types=["payment"])
+    config = TrainedObjectiveConfig(name="lp", p=4, types=["payment"])
     assert objective_of(config, SIGNATURE, {}) == Objective("l4", ("payment",))
 
 
@@ -103,7 +103,7 @@ def test_every_name_is_an_objective() -> None:
         ({"limits": {"cv": "2ms"}}, "cv: '2ms' is no limit"),
         (
             {"limits": {"p99": "2x occ"}},
-            "occ is no baseline of this training; there are best, silo",
+            "occ is no baseline here; there are best, silo",
         ),
         (
             {"limits": {"delivery.abort_rate": 1}},
@@ -113,7 +113,7 @@ def test_every_name_is_an_objective() -> None:
 )
 def test_wrong_settings_are_named_with_the_cure(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match="objective") as found:
-        check_objective(ObjectiveConfig(**settings), SIGNATURE, ["silo"])
+        check_objective(TrainedObjectiveConfig(**settings), SIGNATURE, ["silo"])
     assert message in str(found.value)
 
 
@@ -151,15 +151,15 @@ def test_quoted_types_and_units_are_read_from_the_command_line() -> None:
 
 
 def test_a_baseline_without_the_figure_is_named() -> None:
-    config = ObjectiveConfig(limits={"delivery.p99": "5x slow"})
+    config = TrainedObjectiveConfig(limits={"delivery.p99": "5x slow"})
     check_objective(config, SIGNATURE, ["silo", "slow"])
     with pytest.raises(ValueError, match=r"slow has no delivery\.p99, because it commits nothing"):
         objective_of(config, SIGNATURE, MEASURED)
 
 
 def test_only_limits_that_name_a_baseline_are_relative() -> None:
-    assert not is_relative(ObjectiveConfig(limits={"p99": "2ms"}), SIGNATURE)
-    assert is_relative(ObjectiveConfig(limits={"p99": "2ms", "mean": "silo"}), SIGNATURE)
+    assert not is_relative(TrainedObjectiveConfig(limits={"p99": "2ms"}), SIGNATURE)
+    assert is_relative(TrainedObjectiveConfig(limits={"p99": "2ms", "mean": "silo"}), SIGNATURE)
 
 
 def test_percentiles_need_commits_of_their_types() -> None:

@@ -17,14 +17,14 @@ from envs import (
     comparison_table,
     is_tuned,
     machine_words,
-    policy_names,
     scheduled,
     subject_of,
     untuned,
     with_backoff,
 )
 from envs.mix import Shortfall
-from policies import from_json, is_seed
+from envs.objective import THROUGHPUT, Objective
+from policies import from_json
 from traces.result_file import JSON, file_text, print_json, with_format
 from traces.spelling import visible
 from trainer.checkpoint import write_atomically
@@ -32,6 +32,7 @@ from trainer.command.combinations import combinations, with_swept
 from trainer.command.comparing import as_list, refuse_unknown_reference, schedule_options
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
+from trainer.command.judging import is_learned, limited, refuse_too_short, unlimited
 from trainer.command.output import (
     make_progress_console,
     print_table,
@@ -44,7 +45,15 @@ from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
 from trainer.run_version import heddle_version
-from trainer.verdict import Kind, Verdict, judge, left_out_by, ratios_judged, same_as_known
+from trainer.verdict import (
+    Kind,
+    Verdict,
+    beyond_limits,
+    judge,
+    left_out_by,
+    ratios_judged,
+    same_as_known,
+)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,7 +80,8 @@ def evaluate(
     Ratios are relative to reference=, by default the first policy. Ctrl-C shows the results so far.
 
     A policy from a file, the library or a registry gets a verdict against the best of the other
-    policies. With verdict.repeats_max=20 repeats continue until it is decided.
+    policies. With verdict.repeats_max=20 repeats continue until it is decided. objective= compares
+    by latency instead of throughput, and objective.limits= bounds any metric, as in heddle train.
 
     Several values of a setting of workload, machine, schedule or case make a matrix: a column for
     each combination. Its cells are relative to reference=, by default silo_tuned, and to the best
@@ -89,6 +99,7 @@ def evaluate(
       heddle evaluate policy=silo,silo_tuned,occ,ic3
       heddle evaluate policy=silo,runs/RUN/policy.json workload.warehouses=2 run.seconds=5
       heddle evaluate policy=silo,silo+smf,silo+tsdefer schedule.window=16
+      heddle evaluate policy=silo,learned.json objective=p99 objective.limits={delivery.p99:2ms}
       heddle evaluate policy=one.json,ic3 machine=virtual machine.cores=4,16,48 output=matrix
       heddle evaluate --switch policy=occ,ic3 machine.cores=2 seconds=24 at=12
     """
@@ -123,7 +134,7 @@ def _evaluate_one_place(overrides: Sequence[str], fail_unless_better: bool, form
         SystemExit: it was interrupted, consistency is violated, or no gain is significant.
     """
     config = evaluate_settings(overrides)
-    if fail_unless_better and not any(map(_is_learned, config.policy)):
+    if fail_unless_better and not any(map(is_learned, config.policy)):
         raise UsageError(
             "--fail-unless-better: policy= names no policy from a file, the library or a registry; "
             "add one, such as policy=silo,runs/RUN/policy.json"
@@ -149,14 +160,9 @@ def _evaluate_one_place(overrides: Sequence[str], fail_unless_better: bool, form
         raise SystemExit(NOT_BETTER)
 
 
-def _is_learned(name: str) -> bool:
-    """Return whether a name is that of a table other than the known algorithms."""
-    return name.partition("+")[0] not in policy_names() and not is_seed(name.partition("+")[0])
-
-
 def _verdicts(config: EvaluateConfig, comparison: Comparison) -> dict[str, Verdict]:
     """Return the verdict on each learned policy, compared with the others."""
-    learned = {row.subject.name for row in comparison.rows if _is_learned(row.subject.name)}
+    learned = {row.subject.name for row in comparison.rows if is_learned(row.subject.name)}
     found = {name: _verdict(config, comparison, name, learned) for name in sorted(learned)}
     return {name: verdict for name, verdict in found.items() if verdict is not None}
 
@@ -166,6 +172,7 @@ def _verdict(
 ) -> Verdict | None:
     row = comparison.row(name)
     assert row is not None
+    by = comparison.objective
     (ratios,) = ratios_judged(name, [comparison])
     return judge(
         {other: taken for other, taken in ratios.items() if other not in learned},
@@ -173,12 +180,14 @@ def _verdict(
         analyses=len(_plan(config).analyses),
         same_as=same_as_known(from_json(row.subject.policy)) if row.subject.policy else None,
         left_out=left_out_by(name, [comparison]),
+        beyond=beyond_limits(name, [comparison]),
+        objective=None if by.is_throughput else by.words,
     )
 
 
-def _plan(config: EvaluateConfig) -> ComparisonPlan:
+def _plan(config: EvaluateConfig, objective: Objective = THROUGHPUT) -> ComparisonPlan:
     run, most = config.run, config.verdict.repeats_max
-    return ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
+    return ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0, objective)
 
 
 def _document(
@@ -208,6 +217,14 @@ def _csv_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:
     print_table(comparison_table(comparison, title))
+    for limit in comparison.objective.limits:
+        click.echo(f"limit: {limit.text}")
+    for row in comparison.rows:
+        name = row.subject.name
+        exceeded = beyond_limits(name, [comparison])
+        said = name in verdicts and verdicts[name].kind is Kind.BEYOND_LIMITS
+        if exceeded is not None and not said:
+            click.echo(f"{visible(name)}: beyond the limits: {exceeded}")
     for name, verdict in verdicts.items():
         click.echo(f"{visible(name)}: {verdict.line}")
     for violation in comparison.violations:
@@ -261,16 +278,22 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     if any(is_tuned(subject.name) for subject in subjects):
         subjects = with_backoff(subjects, tuned())
 
+    chosen = config.objective
+    objective = unlimited(chosen, evaluator.signature, [subject.name for subject in subjects])
+
     def decided(comparison: Comparison) -> bool:
-        found = _verdicts(config, comparison).values()
+        within = limited(chosen, evaluator.signature, comparison)
+        found = _verdicts(config, within).values()
         return all(verdict.is_decided(config.verdict.equal_within) for verdict in found)
 
     run_round = varied(
         evaluator.run_round, config.workload, config.machine, config.seed, config.seed
     )
-    return compare_until(
-        run_round, subjects, _plan(config), config.seed, display, decided, config.verdict
+    refuse_too_short(chosen, objective, subjects[0], run_round, config.run, evaluator.signature)
+    comparison = compare_until(
+        run_round, subjects, _plan(config, objective), config.seed, display, decided, config.verdict
     )
+    return limited(chosen, evaluator.signature, comparison)
 
 
 def _workload_words(config: EvaluateConfig) -> str:

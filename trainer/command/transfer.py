@@ -42,7 +42,7 @@ from trainer.command.output import (
     write_and_show,
 )
 from trainer.command.settings import compose_settings
-from trainer.config import EvaluateConfig, workload_options
+from trainer.config import EvaluateConfig, ObjectiveConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
@@ -67,6 +67,11 @@ def evaluate_places(found: Sequence[Combination], form: str) -> None:
     config = configs[0]
     if not config.policy:
         raise UsageError("policy= names no policy; set it, such as policy=silo,learned.json")
+    if any(each.objective != ObjectiveConfig() for each in configs):
+        raise UsageError(
+            "objective: several places are compared by throughput; leave it out, or give each "
+            "setting one value"
+        )
     folder = make_output_folder(config.output, "transfer.json")
     opened = [_open(place, config) for place, config in zip(found, configs, strict=True)]
     transfer = _measure(config, opened)

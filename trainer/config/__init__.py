@@ -9,6 +9,7 @@ from trainer.config.measuring import (
     BackendConfig,
     ChampionConfig,
     EvaluationConfig,
+    ObjectiveConfig,
     RunConfig,
     TableCheckConfig,
     TuningConfig,
@@ -29,11 +30,11 @@ from trainer.config.schemas import register_schemas
 from trainer.config.showing import ReportConfig, ReportTimelineConfig, TimelineConfig
 from trainer.config.training import (
     MlflowConfig,
-    ObjectiveConfig,
     PageConfig,
     RobustConfig,
     SearchConfig,
     TrainConfig,
+    TrainedObjectiveConfig,
     TrainingConfig,
 )
 
@@ -69,6 +70,7 @@ __all__ = [
     "TableCheckConfig",
     "TimelineConfig",
     "TrainConfig",
+    "TrainedObjectiveConfig",
     "TrainingConfig",
     "TuningConfig",
     "ValidationConfig",

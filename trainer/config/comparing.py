@@ -8,6 +8,7 @@ from typing import Any
 from envs import BASELINES, TUNED
 from trainer.config.measuring import (
     BackendConfig,
+    ObjectiveConfig,
     RunConfig,
     TuningConfig,
     ValidationConfig,
@@ -29,6 +30,7 @@ class EvaluateConfig(PlaceConfig):
         schedule: which transaction starts next, unless a policy's name sets it (`silo+smf`).
         output: file for the results, or folder for those of a matrix.
         verdict: certainty of the comparison if it includes a learned policy.
+        objective: what policies are compared by. In a matrix it is throughput.
     """
 
     policy: list[str] = field(default_factory=lambda: list(BASELINES))
@@ -38,6 +40,7 @@ class EvaluateConfig(PlaceConfig):
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     output: str | None = None
     verdict: VerdictConfig = field(default_factory=VerdictConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
 
 
 @dataclass

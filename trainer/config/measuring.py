@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -141,3 +142,21 @@ class TableCheckConfig:
 
     enabled: bool = True
     seconds: float | None = None
+
+
+@dataclass
+class ObjectiveConfig:
+    """What policies are compared by (docs/objectives.md).
+
+    Attributes:
+        name: the metric: one of `trainer.objective.NAMES`.
+        types: transaction types whose metric counts, the worst of them; empty = all types.
+        p: the power of the norm, for `lp`.
+        limits: bounds by metric, such as `{delivery.p99: 1000, "*.p99": 5x silo_tuned}`: numbers,
+            or multiples of a baseline's figure.
+    """
+
+    name: str = "throughput"
+    types: list[str] = field(default_factory=list)
+    p: int = 2
+    limits: dict[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from policies import ACTION_GROUPS
 from trainer.config.measuring import (
     ChampionConfig,
     EvaluationConfig,
+    ObjectiveConfig,
     RunConfig,
     TableCheckConfig,
     TuningConfig,
@@ -51,24 +52,15 @@ class SearchConfig:
 
 
 @dataclass
-class ObjectiveConfig:
-    """The objective of a training (docs/objectives.md).
+class TrainedObjectiveConfig(ObjectiveConfig):
+    """The objective of a training.
 
     Attributes:
-        name: the metric to improve: one of `trainer.objective.NAMES`.
-        types: transaction types whose metric counts, the worst of them; empty = all types.
-        p: the power of the norm, for `lp`.
-        limits: bounds by metric, such as `{delivery.p99: 1000, "*.p99": 5x silo_tuned}`: numbers,
-            or multiples of a baseline's figure.
         margin: the share by which the search stays within each limit, because fresh inputs differ.
         front: metrics between which non-dominated policies are kept; empty = none.
         prefer: which policy of the front is the champion: `balanced`, or a metric of the front.
     """
 
-    name: str = "throughput"
-    types: list[str] = field(default_factory=list)
-    p: int = 2
-    limits: dict[str, Any] = field(default_factory=dict)
     margin: float = 0.05
     front: list[str] = field(default_factory=list)
     prefer: str = "balanced"
@@ -134,7 +126,7 @@ class TrainingConfig(PlaceConfig):
     """
 
     search: SearchConfig = field(default_factory=SearchConfig)
-    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    objective: TrainedObjectiveConfig = field(default_factory=TrainedObjectiveConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)
