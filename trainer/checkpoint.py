@@ -159,6 +159,8 @@ class Checkpoint:
             until the baselines of relative limits are measured.
         least_stretch: the least `stretch` with which rungs have enough transactions for the
             objective's percentiles.
+        warmup: the least warm-up of the choice and the comparison, in seconds: latencies are then
+            settled.
     """
 
     tuned_us: list[float] = field(default_factory=list)
@@ -177,6 +179,7 @@ class Checkpoint:
     exponential: list[bool] = field(default_factory=list)
     objectives: list[dict[str, Any]] | None = None
     least_stretch: int = 1
+    warmup: float = 0.0
 
     @property
     def tuned(self) -> list[TunedBackoff]:

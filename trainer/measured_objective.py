@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envs import (
@@ -17,13 +17,15 @@ from envs import (
 )
 from envs.objective import Objective
 from policies import Signature
-from trainer.config import TrainConfig
+from trainer.config import TrainConfig, TrainedObjectiveConfig
 from trainer.evaluation.measure import Counter
 from trainer.objective import (
     BEYOND_LEAST,
     commits_needed,
     is_relative,
+    latency_types,
     objective_of,
+    unmeasured,
     with_margin,
 )
 from trainer.progress import Display
@@ -31,6 +33,10 @@ from trainer.scenario import Scenario
 
 RUNS = 4
 """Length of the run that gives the baselines' figures, in runs of the comparison."""
+
+SETTLED = 20
+"""Transactions of a type after which a worker's backoff for it has settled. It adapts with each
+attempt, from the same start in every run."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,12 @@ class MeasuredObjective:
     Attributes:
         objective: the objective, with absolute limits.
         slices: the length of a rung that has enough transactions for its percentiles, in slices.
+        warmup: the least warm-up of a run that judges it, in seconds.
     """
 
     objective: Objective
     slices: int = 1
+    warmup: float = 0.0
 
 
 def measure_objective(
@@ -71,19 +79,26 @@ def measure_objective(
             for a percentile.
     """
     chosen = config.objective
-    if not is_relative(chosen, signature):
-        objective = objective_of(chosen, signature, {})
-        if not commits_needed(objective, signature, 1):
-            return MeasuredObjective(objective)
+    if chosen == TrainedObjectiveConfig():
+        return MeasuredObjective(objective_of(chosen, signature, {}))
     silo = tuned.silo()
-    subjects = [silo]
+    found = _measured(config, scenario, run_round, [silo], display, config.run.warmup)
+    pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
+    cores = found[silo.name].machine.cores
+    warmup = settled_warmup(latency_types(unmeasured(chosen, signature), signature), pace, cores)
+    if warmup > config.run.warmup:
+        display.say(
+            f"{scenario.prefix}warm-up {warmup * 1e3:.0f} ms for the choice and the comparison: a "
+            f"worker then has run {SETTLED} of each type, to which its backoff adapts"
+        )
     if is_relative(chosen, signature):
-        subjects += [
+        subjects = [silo] + [
             subject_of(name, signature, lambda: tuned)
             for name in config.baselines
             if name != silo.name
         ]
-    found = _measured(config, scenario, run_round, subjects, display)
+        longer = max(warmup, config.run.warmup)
+        found = _measured(config, scenario, run_round, subjects, display, longer)
     named = {name: found[name] for name in found if name in config.baselines or name == silo.name}
     try:
         objective = objective_of(chosen, signature, named)
@@ -91,7 +106,6 @@ def measure_objective(
         raise MeasuringError(f"{scenario.prefix}{error}") from None
     for limit in objective.limits:
         display.say(f"{scenario.prefix}limit: {limit.text}")
-    pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
     _refuse_too_short(config, scenario, objective, signature, pace, setting)
     needed = commits_needed(objective, signature, 1)
     seconds = max((needed[name] / pace[name] for name in needed), default=0.0)
@@ -103,12 +117,24 @@ def measure_objective(
             f"{scenario.prefix}first rung {rung:g} ms: {silo.name} then commits "
             f"{needed[rarest]:g} {rarest} or more, for a percentile of their latency"
         )
-    return MeasuredObjective(objective, slices)
+    return MeasuredObjective(objective, slices, warmup)
 
 
 def searched(config: TrainConfig, objective: Objective) -> Objective:
     """Return the objective of the search, whose limits are stricter by `objective.margin`."""
     return with_margin(objective, config.objective.margin)
+
+
+def settled_warmup(types: Sequence[str], pace: Mapping[str, float], cores: int) -> float:
+    """Return the seconds after which a worker has run `SETTLED` of each type.
+
+    Args:
+        types: the types whose latency is judged.
+        pace: commits per second of each type.
+        cores: workers.
+    """
+    paces = [pace[name] for name in types if pace[name] > 0.0]
+    return SETTLED * cores / min(paces) if paces else 0.0
 
 
 def _measured(
@@ -117,13 +143,12 @@ def _measured(
     run_round: RunRound,
     subjects: list[Subject],
     display: Display,
+    warmup: float,
 ) -> dict[str, Result]:
     counter = Counter(display, f"{scenario.prefix}measure the baselines", len(subjects))
     results: dict[str, Result] = {}
     seconds = RUNS * config.run.seconds
-    for index, outcome in run_round(
-        subjects, seconds, warmup=config.run.warmup, seed=scenario.config.seed
-    ):
+    for index, outcome in run_round(subjects, seconds, warmup=warmup, seed=scenario.config.seed):
         results[subjects[index].name] = finished(outcome)
         counter.step()
     return results

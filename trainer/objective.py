@@ -184,6 +184,13 @@ def objective_of(
     return Objective(metric, tuple(config.types), tuple(limits), front)
 
 
+def unmeasured(config: ObjectiveConfig, signature: Signature) -> Objective:
+    """Return the objective with limits of 1: which types they are about needs no measurement."""
+    bounds = bounds_of(config, signature)
+    named = {(f"{b.type_name}." if b.type_name else "") + b.metric: 1.0 for b in bounds}
+    return objective_of(replace(config, limits=named), signature, {})
+
+
 def with_margin(objective: Objective, margin: float) -> Objective:
     """Return the objective with limits that are stricter by a share."""
     limits = tuple(
@@ -222,6 +229,16 @@ def commits_needed(objective: Objective, signature: Signature, beyond: float) ->
         for name in signature.type_names if type_name is None else [type_name]:
             needed[name] = max(needed.get(name, 0.0), beyond / (1 - quantile))
     return needed
+
+
+def latency_types(objective: Objective, signature: Signature) -> list[str]:
+    """Return the types whose latency the objective or a limit is about."""
+    own = [] if objective.metric == BALANCED else [objective.metric]
+    named = [(metric, name) for metric in own for name in objective.type_names or (None,)]
+    named += [(metric, None) for metric in objective.front]
+    named += [(limit.metric, limit.type_name) for limit in objective.limits]
+    about = [name for metric, name in named if not METRICS[metric].higher_is_better]
+    return [name for name in signature.type_names if name in about or None in about]
 
 
 def _bound(key: str, value: Any, signature: Signature) -> Bound:

@@ -233,6 +233,7 @@ class Training:
             ]
             state.objectives = [each.objective.as_dict() for each in found]
             state.least_stretch = max(each.slices for each in found)
+            state.warmup = max(each.warmup for each in found)
             state.save(self._folder.path)
         return [Objective.from_dict(source) for source in state.objectives]
 
@@ -474,7 +475,7 @@ class Training:
             references=references,
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
-            warmup=plan.warmup_seconds,
+            warmup=max(plan.warmup_seconds, self._state.warmup),
             seed=(self._config.seed + 1) * SEED_STRIDE,
             on_slice=counter.step,
         )
@@ -499,8 +500,10 @@ class Training:
     @property
     def _closing(self) -> ClosingComparison:
         """Return the comparisons with the settings of this phase."""
+        run = self._config.run
+        settled = replace(run, warmup=max(run.warmup, self._state.warmup))
         return ClosingComparison(
-            self._config,
+            replace(self._config, run=settled),
             self._signature,
             self._encoding,
             self._scenarios,
@@ -596,7 +599,8 @@ class Training:
         if all(objective == THROUGHPUT for objective in self._objectives):
             return {}
         found = [objective.as_dict() for objective in self._objectives]
-        return {"objective": found[0] if len(found) == 1 else found}
+        settled = {"warmup_s": self._state.warmup} if self._state.warmup else {}
+        return {"objective": found[0] if len(found) == 1 else found, **settled}
 
     def _training_places(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
         """Return the workload and machine of the training for the policy's file, or a list."""

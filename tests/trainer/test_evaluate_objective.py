@@ -68,6 +68,13 @@ def test_runs_too_short_for_a_percentile_are_refused_before_the_comparison() -> 
     assert "; set run.seconds=" in done.output
 
 
+def test_latencies_before_the_backoff_has_settled_are_refused() -> None:
+    done = evaluate(POLICIES, "run.warmup=0", "objective=mean_latency")
+    assert done.exit_code == 2
+    assert "run.warmup=0 is too short for latencies" in done.output
+    assert "; set run.warmup=0.01 or more" in done.output
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

@@ -289,7 +289,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     run_round = varied(
         evaluator.run_round, config.workload, config.machine, config.seed, config.seed
     )
-    refuse_too_short(chosen, objective, subjects[0], run_round, config.run, evaluator.signature)
+    refuse_too_short(chosen, subjects[0], run_round, config.run, evaluator.signature)
     comparison = compare_until(
         run_round, subjects, _plan(config, objective), config.seed, display, decided, config.verdict
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,12 +20,14 @@ from envs.objective import Objective
 from policies import Signature, is_seed
 from trainer.command.errors import UsageError
 from trainer.config import ObjectiveConfig, RunConfig
+from trainer.measured_objective import settled_warmup
 from trainer.objective import (
     BEYOND_LEAST,
-    bounds_of,
     check_objective,
     commits_needed,
+    latency_types,
     objective_of,
+    unmeasured,
 )
 
 
@@ -76,18 +79,16 @@ def limited(config: ObjectiveConfig, signature: Signature, found: Comparison) ->
 
 def refuse_too_short(
     config: ObjectiveConfig,
-    objective: Objective,
     baseline: Subject,
     run_round: RunRound,
     run: RunConfig,
     signature: Signature,
 ) -> None:
-    """Refuse a percentile that runs of this length can't decide, before the comparison.
+    """Refuse latencies that runs of this length can't decide, before the comparison.
 
     Args:
-        config: the settings, for the percentiles of limits.
-        objective: what policies are compared by.
-        baseline: the policy that shows the pace: it runs once, if there is a percentile.
+        config: the settings.
+        baseline: the policy that shows the pace: it runs once, if latencies are judged.
         run_round: measures.
         run: length of the runs.
         signature: of the workload.
@@ -96,12 +97,21 @@ def refuse_too_short(
         UsageError: the runs are too short; the message names the length that is needed.
         MeasuringError: the policy can't run.
     """
-    bounds = objective_of(replace(config, limits=_absolute(config, signature)), signature, {})
-    needed = commits_needed(replace(objective, limits=bounds.limits), signature, BEYOND_LEAST)
-    if not needed:
+    objective = unmeasured(config, signature)
+    judged = latency_types(objective, signature)
+    if not judged:
         return
+    needed = commits_needed(objective, signature, BEYOND_LEAST)
     (outcome,) = (of for _, of in run_round([baseline], run.seconds, warmup=run.warmup, seed=0))
-    types = finished(outcome).types
+    found = finished(outcome)
+    types = found.types
+    pace = {name: kind.throughput for name, kind in types.items()}
+    settled = settled_warmup(judged, pace, found.machine.cores)
+    if settled > run.warmup:
+        raise UsageError(
+            f"run.warmup={run.warmup:g} is too short for latencies: workers' backoff still adapts "
+            f"to the rarest type; set run.warmup={math.ceil(settled * 100) / 100:g} or more"
+        )
     for name, commits in needed.items():
         made = types[name].commits
         if made < commits:
@@ -111,14 +121,6 @@ def refuse_too_short(
                 f"{baseline.name} commits {made:,} of them, and {commits:,.0f} are needed; set "
                 f"run.seconds={longer} or more"
             )
-
-
-def _absolute(config: ObjectiveConfig, signature: Signature) -> dict[str, float]:
-    """Return the limits as numbers: which percentiles they bound does not depend on the values."""
-    return {
-        bound.metric if bound.type_name is None else f"{bound.type_name}.{bound.metric}": 1.0
-        for bound in bounds_of(config, signature)
-    }
 
 
 def _median_repeat(row: Row) -> Result:

@@ -361,7 +361,10 @@ def _measurement(trained: _Trained) -> Measurement:
     if trained.recorded is not None and trained.as_before:
         how = replace(trained.recorded, seed=seed)
     else:
-        how = Measurement.of(trained.config, seed, _objective(trained.document))
+        warmup = trained.document.provenance.get("warmup_s", 0.0)
+        if not isinstance(warmup, int | float) or not 0.0 <= warmup < math.inf:
+            raise ValueError(f"provenance.warmup_s={warmup!r}: must be a number of seconds")
+        how = Measurement.of(trained.config, seed, _objective(trained.document), float(warmup))
     try:
         return Measurement.from_dict(how.as_dict())
     except ValueError as error:

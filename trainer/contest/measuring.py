@@ -21,7 +21,7 @@ from trainer.contest.standing import Fresh
 from trainer.evaluation import MachineSpec, Notices, build_backend
 from trainer.evaluation.measure import tune_silo
 from trainer.evaluation.race import table_subject
-from trainer.measured_objective import measure_objective
+from trainer.measured_objective import MeasuredObjective, measure_objective
 from trainer.progress import Display
 from trainer.scenario import single_scenario
 from trainer.search import Candidate
@@ -147,12 +147,25 @@ def _objective(
     }
     return scores.objective(
         conditions,
-        lambda: (
-            measure_objective(
-                settings, signature, scenario, run_round, tuned, display, "seconds"
-            ).objective
+        lambda: _long_enough(
+            measure_objective(settings, signature, scenario, run_round, tuned, display, "seconds"),
+            config,
         ),
     )
+
+
+def _long_enough(found: MeasuredObjective, config: ContestConfig) -> Objective:
+    """Return the objective, if latencies are settled after the warm-up.
+
+    Raises:
+        MeasuringError: the warm-up is too short.
+    """
+    if found.warmup > config.warmup:
+        raise MeasuringError(
+            f"warmup={config.warmup:g} is too short for latencies: a worker's backoff still adapts "
+            f"to the rarest type; set warmup={math.ceil(found.warmup * 100) / 100:g} or more"
+        )
+    return found.objective
 
 
 def _on_threads(config: TrainConfig) -> bool:

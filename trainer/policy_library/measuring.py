@@ -63,9 +63,19 @@ class Measurement:
 
     @classmethod
     def of(
-        cls, config: TrainingConfig, seed: int, objective: Objective = THROUGHPUT
+        cls,
+        config: TrainingConfig,
+        seed: int,
+        objective: Objective = THROUGHPUT,
+        warmup: float = 0.0,
     ) -> Measurement:
         """Return the measurement for a training's settings, on other inputs.
+
+        Args:
+            config: the settings.
+            seed: of the population and the inputs.
+            objective: what the table is for.
+            warmup: the least warm-up in seconds, after which its latencies are settled.
 
         Raises:
             ValueError: the settings have no number of cores, or no baselines.
@@ -80,7 +90,7 @@ class Measurement:
             config.machine.cores,
             list(config.baselines),
             seed,
-            config.run,
+            replace(config.run, warmup=max(config.run.warmup, warmup)),
             config.tuning,
             objective,
         )
