@@ -87,7 +87,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
             subject = native[protocol]
             options = {**subject.options, **options}
             try:
-                load_engine().check_protocol(subject.protocol, options)
+                load_engine().check_protocol(subject.protocol, options, signature.to_dict())
             except ValueError as error:
                 raise UnknownPolicyError(f"policy={name}: {error}") from None
             return replace(subject, name=name, options=options)

@@ -97,7 +97,9 @@ class EngineModule(Protocol):
     def protocols(self) -> list[str]:
         """Return the names of the protocols."""
 
-    def check_protocol(self, protocol: str, options: Mapping[str, str]) -> None:
+    def check_protocol(
+        self, protocol: str, options: Mapping[str, str], signature: Mapping[str, Any] | None = None
+    ) -> None:
         """Check the options of a protocol.
 
         Raises:

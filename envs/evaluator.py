@@ -31,6 +31,7 @@ from envs.timeline import Timeline
 from envs.trial import Trial, Verdict
 from envs.workload import engine_workload
 from policies import Signature
+from policies.protocol import TABLE
 
 if TYPE_CHECKING:
     from envs.recorded_trace import RecordedTrace
@@ -277,7 +278,7 @@ class Evaluator:
             MeasuringError: as for `run`; also if an interval is no whole number of microseconds.
         """
         for subject in (first, *(subject for _, subject in switches)):
-            if subject.policy is None or subject.backoff != "policy":
+            if subject.protocol != TABLE or subject.backoff != "policy":
                 raise ValueError(
                     f"{subject.name} is no policy table with its own backoff; a run can switch "
                     "only between such tables"

@@ -13,7 +13,9 @@ from typing import Any
 
 from envs.engine_interface import PolicySession, load_engine
 from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
+from envs.subject import of_policy
 from policies import Signature
+from policies.protocol import TABLE
 
 RETRY_S = 0.1
 """Interval in seconds at which a policy is offered until a run takes it."""
@@ -48,7 +50,8 @@ class PolicyWatcher:
     only: a run on virtual cores is in a copy of the process, which cannot switch policies.
 
     Start each run with `policy`, protocol `policy_table` and backoff `policy`. A policy that
-    arrives between two runs is offered until a run takes it.
+    arrives between two runs is offered until a run takes it. A policy under another protocol is
+    for the next run, since a run can't switch its protocol.
 
     Args:
         path: path of the file, which need not exist yet.
@@ -109,6 +112,10 @@ class PolicyWatcher:
                 # Before the switch, so that a run that begins now and misses the switch has it.
                 self._served = (found, compiled)
                 self._offered = False
+                if of_policy(found.name, found.text).protocol != TABLE:
+                    # A run can't switch to another protocol: the next run has it.
+                    self._offered = True
+                    self._emit(Switched(found))
             elif found is not None:
                 self._emit(found)
             if not self._offered:

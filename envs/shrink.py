@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from envs.trial import Trial
+from policies.protocol import RANK
 
 _SMALLER = {"types": 1, "accesses": 1, "ordered_keys": 1, "hash_keys": 1, "churn": 0, "audits": 0}
 """The options of the workload `generic` to reduce, with their minimum."""
@@ -55,8 +56,8 @@ def _smaller(trial: Trial) -> Iterator[Trial]:
     for share in (0.1, 0.5, 0.8):
         if trial.seconds * share >= _SHORTEST:
             yield replace(trial, seconds=trial.seconds * share)
-    # The types are part of the policy's signature, so a policy fixes them.
-    free = trial.subject.policy is None
+    # The types are part of the policy's signature, so a policy fixes them, as do ranks by type.
+    free = trial.subject.policy is None and RANK not in trial.subject.options
     for key, least in _SMALLER.items():
         value = int(trial.workload.get(key, least))
         shapes_signature = key in ("types", "accesses", "audits")

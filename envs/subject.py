@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from policies.protocol import protocol_name
 from policies.schedule import FIFO, schedule_options
 
 
@@ -17,7 +18,7 @@ class Subject:
     Attributes:
         name: name in tables and records.
         protocol: the engine's protocol; `policy_table` requires `policy`.
-        policy: JSON text of the policy file, or None.
+        policy: JSON text of the policy file, or None. Another protocol follows only its backoff.
         backoff: `policy` (the table's own), `exponential`, `static` or `none`.
         backoff_us: constant wait of `static` in µs.
         options: further options of the protocol.
@@ -53,14 +54,22 @@ def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
 
 
 def of_policy(name: str, policy_json: str) -> Subject:
-    """Return the subject of a policy table, with its own backoff and schedule.
+    """Return the subject of a policy, with its own protocol, backoff and schedule.
 
     Args:
         name: name in tables and records.
         policy_json: JSON text of the policy file.
     """
-    options = schedule_options(json.loads(policy_json).get("schedule"))
-    return Subject(name, "policy_table", policy=policy_json, backoff="policy", schedule=options)
+    document = json.loads(policy_json)
+    protocol = document.get("protocol")
+    return Subject(
+        name,
+        protocol_name(protocol),
+        policy=policy_json,
+        backoff="policy",
+        options={} if protocol is None else dict(protocol["options"]),
+        schedule=schedule_options(document.get("schedule")),
+    )
 
 
 def static_silo(backoff_us: float, name: str = "silo_tuned") -> Subject:

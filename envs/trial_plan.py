@@ -19,8 +19,10 @@ SWITCHING = "switching"
 """The name of a run that switches between random tables."""
 
 LOCKING = "locking"
-"""The name of two-phase locking that finds deadlocks, with a random grant policy."""
+"""The name of two-phase locking that finds deadlocks, with a random grant policy and backoff."""
 
+RANKED = 0.5
+"""The share of the trials of `locking` whose types have ranks."""
 
 VIRTUAL_SECONDS = 0.001
 REAL_SECONDS = 0.2
@@ -154,11 +156,18 @@ def _drawn_shape(draw: Random, seed: int, churn: str | None) -> dict[str, str]:
     }
 
 
-def _drawn_locking(draw: Random) -> str:
-    """Draw the options of `two_phase_locking` that decide who is granted a lock, as in a name."""
+def _drawn_locking(draw: Random, types: int) -> str:
+    """Draw the options of `two_phase_locking` that decide who is granted a lock, as in a name.
+
+    Args:
+        draw: random generator.
+        types: number of the workload's transaction types, each of which may have a rank.
+    """
     choices = {spec.name: spec.choices for spec in engine_specs("protocol", "two_phase_locking")}
     grant = draw.choice(choices["grant"])
     options = f"conflict=detect:grant={grant}"
+    if draw.random() < RANKED:
+        options += f":rank={''.join(str(draw.randint(0, 2)) for _ in range(types))}"
     if grant in {"ldsf", "bldsf", "hldsf"}:
         options += f":dependency={draw.choice(choices['dependency'])}"
     if grant == "bldsf":
@@ -173,8 +182,10 @@ def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple
     if name == "random":
         return table(seed), ()
     if name == LOCKING:
-        drawn = _drawn_locking(Random(seed))
-        return replace(subject_of(f"two_phase_locking:{drawn}", signature, untuned), name=name), ()
+        drawn = _drawn_locking(Random(seed), len(signature.types))
+        locking = subject_of(f"two_phase_locking:{drawn}", signature, untuned)
+        # A search also chooses the backoff, which is that of a table.
+        return replace(locking, name=name, policy=table(seed).policy, backoff="policy"), ()
     if name == SWITCHING:
         tables = [table(_TABLES_IN_TURN * seed + at) for at in range(_TABLES_IN_TURN)]
         first = tables[0]

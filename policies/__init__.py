@@ -11,7 +11,7 @@ from policies.document import (
     PolicyDocument,
     WaitAction,
 )
-from policies.encoding import ACTION_GROUPS, SCHEDULE, Cell, Encoding, action_group
+from policies.encoding import ACTION_GROUPS, GRANT, PROTOCOL, SCHEDULE, Cell, Encoding, action_group
 from policies.errors import PolicyFileError
 from policies.format import digest, from_json, load, save, to_json, validate
 from policies.resolve import open_policy, resolve
@@ -22,7 +22,9 @@ __all__ = [
     "ACTION_GROUPS",
     "ALPHAS",
     "BINARY_EXPONENTIAL",
+    "GRANT",
     "INITIAL_US",
+    "PROTOCOL",
     "SCHEDULE",
     "SEEDED",
     "SEEDS",

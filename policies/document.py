@@ -77,6 +77,8 @@ commit."""
 class PolicyDocument:
     """A policy: a CC table and a backoff table for the workload of one signature.
 
+    Another protocol of the engine may take the place of the CC table.
+
     Attributes:
         name: short name of the policy.
         signature: signature of its workload; a policy does not run on another workload.
@@ -85,6 +87,7 @@ class PolicyDocument:
         schedule: options of its admission policy, or None.
         provenance: origin of the policy (search, seed, machine, evaluations, scores, version,
             date).
+        protocol: name and options of the protocol that runs in place of the CC table, or None.
     """
 
     name: str
@@ -93,6 +96,7 @@ class PolicyDocument:
     backoff: Mapping[str, BackoffRow]
     schedule: Mapping[str, Any] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    protocol: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document as JSON values, with keys in the order of the file."""
@@ -121,6 +125,8 @@ class PolicyDocument:
                 }
                 for name, row in self.backoff.items()
             },
+            # A file without the section holds a table.
+            **({} if self.protocol is None else {"protocol": dict(self.protocol)}),
             "schedule": None if self.schedule is None else dict(self.schedule),
             "provenance": dict(self.provenance),
         }

@@ -10,8 +10,11 @@ an abort and three for a commit.
 A cell that its access does not use (the read version of a write, the visibility of a read) is
 *masked*: it holds 0 and has no other choice.
 
-A *scheduled* encoding ends with the cells of the schedule (`policies.schedule`): the admission
+A *scheduled* encoding then has the cells of the schedule (`policies.schedule`): the admission
 policy, its parameters, and for each type whether it is left out.
+
+An encoding of several protocols ends with the cells of the protocol (`policies.protocol`): its
+name, its options, and for each type its rank.
 """
 
 from __future__ import annotations
@@ -32,6 +35,16 @@ from policies.document import (
     WaitAction,
 )
 from policies.errors import PolicyFileError
+from policies.protocol import (
+    LOCKING,
+    OPTIONS,
+    RANK,
+    RANKS,
+    TABLE,
+    protocol_name,
+    protocol_of,
+    protocol_values,
+)
 from policies.schedule import (
     CLASSIFIER,
     FIFO,
@@ -56,6 +69,10 @@ CellKind = Literal[
     "alpha",
     "admission",
     "unscheduled",
+    "protocol",
+    "conflict",
+    "grant",
+    "rank",
 ]
 Choice = int | float | str | bool | None | NamedClassifier
 
@@ -105,19 +122,23 @@ class Encoding:
         signature: signature of the workload.
         scheduled: whether vectors include the schedule. If not, policies have none.
         classifiers: classifiers that may predict the hot keys of a schedule. If there are any, the
-            last cell chooses one of them or none.
+            last cell of the schedule chooses one of them or none.
+        protocols: protocols other than the table; if there are any, vectors include the protocol.
     """
 
     signature: Signature
     scheduled: bool = False
     classifiers: tuple[NamedClassifier, ...] = ()
+    protocols: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: PolicyDocument) -> Encoding:
         """Return the smallest encoding that can encode a document."""
         own = (document.schedule or {}).get(CLASSIFIER)
         classifiers = () if own is None else (NamedClassifier.of("its own", own),)
-        return cls(document.signature, schedules(document.schedule), classifiers)
+        name = protocol_name(document.protocol)
+        protocols = () if name == TABLE else (name,)
+        return cls(document.signature, schedules(document.schedule), classifiers, protocols)
 
     @classmethod
     def of_vector(cls, signature: Signature, vector: Sequence[int]) -> Encoding:
@@ -136,6 +157,8 @@ class Encoding:
             cells.extend(_backoff_cells(name))
         if self.scheduled:
             cells.extend(_schedule_cells(self.signature, self.classifiers))
+        if self.protocols:
+            cells.extend(_protocol_cells(self.signature, self.protocols))
         return tuple(cells)
 
     @property
@@ -171,9 +194,28 @@ class Encoding:
     @property
     def schedule_cells(self) -> range:
         """The positions of the schedule's cells; empty if vectors do not include it."""
+        return range(self._table_size, self.size - self._protocol_size)
+
+    @property
+    def protocol_cells(self) -> range:
+        """The positions of the protocol's cells; empty if vectors do not include it."""
+        return range(self.size - self._protocol_size, self.size)
+
+    @property
+    def cc_cells(self) -> range:
+        """The positions of the cells that only the table's protocol uses."""
+        return range(self.signature.state_count * self.row_width)
+
+    @property
+    def _table_size(self) -> int:
         types = len(self.signature.types)
-        first = self.signature.state_count * self.row_width + types * self.backoff_width
-        return range(first, self.size)
+        return self.signature.state_count * self.row_width + types * self.backoff_width
+
+    @property
+    def _protocol_size(self) -> int:
+        if not self.protocols:
+            return 0
+        return len(_protocol_cells(self.signature, self.protocols))
 
     @cached_property
     def _values(self) -> tuple[dict[Choice, int], ...]:
@@ -197,6 +239,12 @@ class Encoding:
             raise PolicyFileError(
                 f"policy {document.name!r} has a schedule, which would be lost here; remove it "
                 "from the file (null), or let the search change schedules (search.actions)"
+            )
+        name = protocol_name(document.protocol)
+        if name not in (TABLE, *self.protocols):
+            raise PolicyFileError(
+                f"policy {document.name!r} runs under protocol {name}, which would be lost here; "
+                "add it to search.protocols"
             )
         vector: list[int] = []
         for cell, values, choice in zip(
@@ -246,20 +294,27 @@ class Encoding:
             initial, *alphas = (cast(float, next(values)) for _ in range(1 + 2 * PRIOR_ABORTS))
             abort, commit = tuple(alphas[:PRIOR_ABORTS]), tuple(alphas[PRIOR_ABORTS:])
             backoff[kind.name] = BackoffRow(initial, abort, commit)  # type: ignore[arg-type]
+        protocol = None
+        rest = list(values)
+        if self.protocols:
+            rest, chosen = rest[: -self._protocol_size], rest[-self._protocol_size :]
+            protocol = protocol_of(cast(list[str | int], chosen))
         if self.scheduled:
-            rest = list(values)
             classifier = rest.pop() if self.classifiers else NO_CLASSIFIER
             schedule = schedule_of(rest, self.signature.type_names, classifier)  # type: ignore[arg-type]
         return PolicyDocument(
-            name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
+            name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {}), protocol
         )
 
     def canonical(self, vector: Sequence[int]) -> tuple[int, ...]:
         """Return the vector that encodes the document of a vector.
 
-        The cells of the schedule that its admission policy does not use have their defaults.
+        The cells of the schedule that its admission policy does not use have their defaults, as do
+        the rows of a table under another protocol and the options that its protocol does not use.
         """
         table = [int(value) for value in vector]
+        if self.protocols:
+            self._settle_protocol(table)
         if self.scheduled:
             first, *others = self.schedule_cells
             policy = POLICY.choices[table[first]]
@@ -274,6 +329,21 @@ class Encoding:
                 table[hot] = self.cells[hot].default
         return tuple(table)
 
+    def is_table(self, vector: Sequence[int]) -> bool:
+        """Return whether a vector's rows have an effect: no other protocol takes their place."""
+        return not self.protocols or vector[self.protocol_cells.start] == 0
+
+    def _settle_protocol(self, table: list[int]) -> None:
+        """Set the cells that a vector's protocol does not use to their defaults, in place."""
+        if not self.is_table(table):
+            for cell in self.cc_cells:
+                table[cell] = self.cells[cell].default
+        chosen = [self.cells[cell].choices[table[cell]] for cell in self.protocol_cells]
+        types = len(self.signature.types)
+        settled = protocol_values(protocol_of(cast(list[str | int], chosen)), types)
+        for cell, choice in zip(self.protocol_cells, settled, strict=False):
+            table[cell] = self.cells[cell].choices.index(choice)
+
     def allowed(self, groups: Iterable[str]) -> tuple[tuple[int, ...], ...]:
         """Return the values of each cell that belong to the given action groups.
 
@@ -281,17 +351,18 @@ class Encoding:
         adds values. The paper's factor analysis (§7.2, figure 6) adds the groups one by one.
 
         Args:
-            groups: names from `ACTION_GROUPS`, and `schedule`.
+            groups: names from `ACTION_GROUPS`, `schedule` and `grant`.
 
         Raises:
             ValueError: a name is not an action group; the message lists the known ones.
         """
         chosen = set(groups)
-        known = [*ACTION_GROUPS, SCHEDULE]
+        known = [*ACTION_GROUPS, SCHEDULE, GRANT]
         if unknown := sorted(chosen - set(known)):
             raise ValueError(
                 f"no action group {', '.join(map(repr, unknown))}; known are {', '.join(known)}"
             )
+        chosen.add(PROTOCOL)
         return tuple(
             tuple(
                 value
@@ -344,6 +415,10 @@ class Encoding:
                     f"policy {document.name!r} has a classifier, which would be lost here; "
                     "add it to search.classifiers, or remove it from the file"
                 )
+        if self.protocols:
+            # The cells of the options are there only if a protocol has them.
+            found = protocol_values(document.protocol, len(self.signature.types))
+            choices.extend(found[: self._protocol_size])
         return choices
 
 
@@ -364,12 +439,23 @@ SCHEDULE = "schedule"
 """The action group of the schedule, which decides which transaction starts next."""
 
 
+GRANT = "grant"
+"""The action group of the grant policy of `two_phase_locking`, with the ranks of the types."""
+
+PROTOCOL = "protocol"
+"""The action group of the protocol and its other options, which `search.protocols` controls."""
+
+
 def action_group(cell: Cell, value: int) -> str | None:
     """Return the action group that a value of a cell belongs to; None if it is OCC's choice."""
     if cell.kind in ("initial_us", "alpha"):
         return "backoff"
     if cell.kind in ("admission", "unscheduled"):
         return SCHEDULE
+    if cell.kind in ("grant", "rank"):
+        return GRANT
+    if cell.kind in ("protocol", "conflict"):
+        return PROTOCOL
     if value == 0:
         return None
     if cell.kind == "wait":
@@ -421,4 +507,16 @@ def _schedule_cells(signature: Signature, classifiers: Sequence[NamedClassifier]
     ]
     if classifiers:
         cells.append(Cell(f"schedule.{CLASSIFIER}", "admission", (NO_CLASSIFIER, *classifiers)))
+    return cells
+
+
+def _protocol_cells(signature: Signature, protocols: Sequence[str]) -> list[Cell]:
+    cells = [Cell("protocol.name", "protocol", (TABLE, *protocols))]
+    if LOCKING not in protocols:
+        return cells
+    for option in OPTIONS:
+        kind: CellKind = "grant" if option.grants else "conflict"
+        cells.append(Cell(f"protocol.{option.name}", kind, option.choices))
+    names = signature.type_names if len(signature.types) > 1 else ()
+    cells += [Cell(f"protocol.{RANK}.{name}", "rank", RANKS, type=name) for name in names]
     return cells

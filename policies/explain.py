@@ -13,6 +13,7 @@ from rich.text import Text
 from policies.document import CcRow, PolicyDocument, WaitAction
 from policies.encoding import Cell, Choice, Encoding
 from policies.errors import PolicyFileError
+from policies.protocol import protocol_words
 from policies.signature import Access, AccessKind, Signature
 from traces.spelling import visible
 
@@ -50,7 +51,13 @@ def render(document: PolicyDocument) -> RenderableType:
         f"  for {signature.workload}: {_counted(len(signature.types), 'type')}, "
         f"{_counted(signature.state_count, 'state')}",
     )
-    parts: list[RenderableType] = [heading, cc_table(document), backoff_table(document)]
+    parts: list[RenderableType] = [heading]
+    if document.protocol is None:
+        parts.append(cc_table(document))
+    else:
+        words = protocol_words(document.protocol, signature.type_names)
+        parts.append(Text.assemble(("protocol:", "bold"), f" {words}"))
+    parts.append(backoff_table(document))
     for title, fields in (("schedule", document.schedule), ("provenance", document.provenance)):
         if fields:
             lines = "".join(f"\n  {key}: {_plain(value)}" for key, value in fields.items())
@@ -138,19 +145,26 @@ class Difference:
 def differences(one: PolicyDocument, other: PolicyDocument) -> list[Difference]:
     """Return the cells in which two policies differ, in the order of the table.
 
-    Schedules are compared too, names and provenance are not.
+    Protocols and schedules are compared too, names and provenance are not.
 
     Raises:
         PolicyFileError: the policies are for different workloads.
     """
     _refuse_other_workload(one.signature, other.signature)
     encoding = Encoding(one.signature)
-    tables = [encoding.encode(replace(policy, schedule=None)) for policy in (one, other)]
+    tables = [
+        encoding.encode(replace(policy, schedule=None, protocol=None)) for policy in (one, other)
+    ]
     found = [
         _difference(one.signature, cell, cell.choices[before], cell.choices[after])
         for cell, before, after in zip(encoding.cells, *tables, strict=True)
         if before != after
     ]
+    if one.protocol != other.protocol:
+        before, after = (
+            protocol_words(policy.protocol, one.signature.type_names) for policy in (one, other)
+        )
+        found.append(Difference("protocol", "protocol", "name and options", before, after))
     if one.schedule != other.schedule:
         before, after = (_schedule_words(schedule) for schedule in (one.schedule, other.schedule))
         found.append(Difference("schedule", "schedule", "parameters", before, after))

@@ -231,7 +231,7 @@ def _section(key: str, value: Any) -> str:
         case "backoff":
             rows = (f"{_line(name)}: {_line(_short(row))}" for name, row in value.items())
             return f"{{\n{_lines(rows)}\n }}"
-        case "schedule" | "provenance" if value:
+        case "protocol" | "schedule" | "provenance" if value:
             fields = (f"{_line(name)}: {_line(entry, name)}" for name, entry in value.items())
             return f"{{\n{_lines(fields)}\n }}"
     return _line(value)

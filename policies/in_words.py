@@ -15,6 +15,7 @@ from typing import Any
 from policies.document import BINARY_EXPONENTIAL, BackoffRow, PolicyDocument, WaitAction
 from policies.effects import UNORDERED, Effects
 from policies.errors import PolicyFileError
+from policies.protocol import protocol_values, protocol_words
 from policies.schedule import CLASSIFIER, FIFO, UNSCHEDULED, schedule_values, schedules
 from policies.seeds import SEEDS
 from policies.signature import AccessKind, Signature
@@ -61,7 +62,7 @@ class Explanation:
     Attributes:
         base: name of the base table, as papers write it.
         sentences: the sentences, first those about all types, then by type, with waits first.
-        cells: number of CC, backoff and schedule cells that differ with an effect.
+        cells: number of CC, backoff, protocol and schedule cells that differ with an effect.
         without_effect: number of cells that differ without an effect.
     """
 
@@ -193,6 +194,7 @@ class _Writer:
         self._rows = list(zip(Effects(base).rows, Effects(other).rows, strict=True))
 
     def sentences(self) -> Iterator[Sentence]:
+        yield from self._protocol()
         yield from self._schedule()
         alike = self._backoff_alike()
         if alike is not None:
@@ -218,6 +220,18 @@ class _Writer:
             early = base.early_validation != other.early_validation
             count += early and self._early_change(state) is None
         return count
+
+    def _protocol(self) -> Iterator[Sentence]:
+        """Yield a sentence if the protocols differ: each option is a cell."""
+        names = self._signature.type_names
+        before, after = (
+            protocol_values(each.protocol, len(names)) for each in (self._base, self._other)
+        )
+        cells = sum(old != new for old, new in zip(before, after, strict=True))
+        if cells:
+            old, new = (protocol_words(each.protocol, names) for each in (self._base, self._other))
+            text = f"Transactions run under {new}; in {self._name} under {old}."
+            yield Sentence(EVERY_TYPE, text, cells)
 
     def _schedule(self) -> Iterator[Sentence]:
         """Yield a sentence if the schedules differ."""

@@ -41,6 +41,7 @@ _TOP = (
     "signature",
     "cc",
     "backoff",
+    "protocol",
     "schedule",
     "provenance",
 )
@@ -72,7 +73,7 @@ def read_document(value: Any) -> PolicyDocument:
             f"is {shown(version)}, and this version of heddle reads {SCHEMA_VERSION}; use the "
             "version of heddle that wrote the file",
         )
-    _exact_keys(top, _TOP, (), optional=("schedule", "provenance"))
+    _exact_keys(top, _TOP, (), optional=("protocol", "schedule", "provenance"))
     try:
         signature = Signature.from_dict(_object(top["signature"], ("signature",), "it"))
     except PolicyFileError as error:
@@ -87,7 +88,21 @@ def read_document(value: Any) -> PolicyDocument:
         backoff={name: _backoff_row(row, name) for name, row in backoff.items()},
         schedule=None if schedule is None else _object(schedule, ("schedule",), "it"),
         provenance=_object(top.get("provenance") or {}, ("provenance",), "it"),
+        protocol=_protocol(top.get("protocol")),
     )
+
+
+def _protocol(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    path = ("protocol",)
+    section = _object(value, path, "it")
+    _exact_keys(section, ("name", "options"), path)
+    options = _object(section["options"], (*path, "options"), "it")
+    return {
+        "name": _text(section["name"], (*path, "name")),
+        "options": {key: _text(text, (*path, "options", key)) for key, text in options.items()},
+    }
 
 
 def _cc_row(value: Any, number: int) -> CcRow:

@@ -26,8 +26,13 @@ class Backoff {
   static constexpr double kLongestUs = kBackoffInitialsUs.back();
   static constexpr double kShortestUs = kBackoffInitialsUs.front();
 
-  Backoff(BackoffKind kind, double constant_us, int types)
-      : kind_(kind), constant_us_(constant_us), us_(static_cast<std::size_t>(types), kUnset) {}
+  /// @param table whose backoff rows a protocol that executes no policy follows, for
+  ///        BackoffKind::policy
+  Backoff(BackoffKind kind, double constant_us, int types, const CompiledPolicy* table = nullptr)
+      : kind_(kind),
+        constant_us_(constant_us),
+        table_(table),
+        us_(static_cast<std::size_t>(types), kUnset) {}
 
   /// The time to wait, in microseconds, after an abort with `prior_aborts` before it.
   double on_abort(int type, std::uint32_t prior_aborts, const CompiledPolicy* policy) {
@@ -77,12 +82,13 @@ class Backoff {
   static std::size_t step(std::uint32_t prior_aborts) {
     return std::min<std::size_t>(prior_aborts, 2);
   }
-  static const BackoffRow& row_of(int type, const CompiledPolicy* policy) {
-    return policy->policy().backoff[static_cast<std::size_t>(type)];
+  [[nodiscard]] const BackoffRow& row_of(int type, const CompiledPolicy* policy) const {
+    return (policy == nullptr ? table_ : policy)->policy().backoff[static_cast<std::size_t>(type)];
   }
 
   BackoffKind kind_;
   double constant_us_;
+  const CompiledPolicy* table_;
   const CompiledPolicy* policy_ = nullptr;
   std::vector<double> us_;
 };

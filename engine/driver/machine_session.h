@@ -61,6 +61,10 @@ class MachineSession final : public Session {
     if (policy->policy().signature != signature()) {
       throw std::invalid_argument("the policy is for another workload than the one running");
     }
+    if (!policy->policy().protocol.empty()) {
+      throw std::invalid_argument("a run can't switch to a policy under protocol " +
+                                  policy->policy().protocol + "; start another run with it");
+    }
     running_->switch_policy(std::move(policy));
   }
 
@@ -131,7 +135,7 @@ class MachineSession final : public Session {
                                   " is not built for protocol " + options.protocol +
                                   " in this build, unless the run is recorded");
     }
-    if (options.policy != nullptr) offer_switch(run);
+    if (executes_policy(options.protocol)) offer_switch(run);
     stop_requested_.store(false);
     const auto work = [run, options, workers = workers_](typename M::Member& member) {
       run_worker(*run, options, workers, member);
@@ -184,8 +188,8 @@ class MachineSession final : public Session {
         .state = run.state,
         .heartbeat = run.heartbeats[at],
         .measurements = run.measurements[at],
-        .backoff =
-            Backoff(parse_backoff(options.backoff), options.backoff_us, database.type_count())};
+        .backoff = Backoff(parse_backoff(options.backoff), options.backoff_us,
+                           database.type_count(), options.policy.get())};
     if (run.admission == nullptr) {
       run_loop<Unscheduled>(run.loops[at], std::move(observer), std::move(setup));
     } else {

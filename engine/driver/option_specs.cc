@@ -31,11 +31,13 @@ std::vector<OptionSpec> protocol_specs(const std::string& name) {
 
 }  // namespace
 
-void check_protocol(const std::string& name, const OptionMap& options) {
+void check_protocol(const std::string& name, const OptionMap& options, const Signature* signature) {
   if (protocol_specs(name).empty()) {
     for (const auto& [key, value] : options) reject_protocol_option(name, key, value, "none");
-  } else {
+  } else if (signature == nullptr) {
     (void)LockingOptions::parse(options);
+  } else {
+    (void)LockingOptions::parse(options, *signature);
   }
 }
 

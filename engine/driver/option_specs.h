@@ -5,6 +5,7 @@
 
 #include "model/option_spec.h"
 #include "model/options.h"
+#include "model/signature.h"
 
 namespace heddle {
 
@@ -18,6 +19,8 @@ namespace heddle {
 
 /// Checks the options of a protocol.
 /// @throws std::invalid_argument if there is no such protocol, option or value
-void check_protocol(const std::string& name, const OptionMap& options);
+/// @param signature of the workload that it runs on; nullptr: any
+void check_protocol(const std::string& name, const OptionMap& options,
+                    const Signature* signature = nullptr);
 
 }  // namespace heddle

@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "driver/option_specs.h"
+#include "protocol/names.h"
 #include "schedule/admission/options.h"
 #include "schedule/classifier/classifier.h"
 
@@ -370,7 +372,8 @@ void check_header(const Json& document) {
                  "\": this is not a policy document");
   }
   only(document,
-       {"schema_version", "kind", "name", "signature", "cc", "backoff", "schedule", "provenance"},
+       {"schema_version", "kind", "name", "signature", "cc", "backoff", "protocol", "schedule",
+        "provenance"},
        "");
 }
 
@@ -414,6 +417,30 @@ Json parse_classifier(const Json& classifier, const Signature& signature) {
   try {
     return Json::parse(
         classifier::Classifier::parse(classifier.dump(), signature).to_json(signature));
+  } catch (const std::invalid_argument& error) {
+    fail("", error.what());
+  }
+}
+
+/// The protocol that runs instead of the CC table, if there is one.
+void parse_protocol(const Json& document, const Signature& signature, Policy& policy) {
+  if (!document.contains("protocol") || document["protocol"].is_null()) return;
+  const Json& protocol = object_field(document, "protocol", "");
+  only(protocol, {"name", "options"}, "protocol");
+  policy.protocol = text_field(protocol, "name", "protocol");
+  if (executes_policy(policy.protocol)) {
+    fail("protocol", "field 'name' is " + shown(protocol["name"]) +
+                         "; omit the field 'protocol' for a policy that the table decides");
+  }
+  const Json& options = object_field(protocol, "options", "protocol");
+  for (const auto& [key, value] : options.items()) {
+    if (!value.is_string()) {
+      fail("protocol", "option '" + key + "' must be a text, not " + shown(value));
+    }
+    policy.protocol_options[key] = value.get<std::string>();
+  }
+  try {
+    check_protocol(policy.protocol, policy.protocol_options, &signature);
   } catch (const std::invalid_argument& error) {
     fail("", error.what());
   }
@@ -508,6 +535,7 @@ Policy parse_policy(std::string_view text, const Signature& signature) {
     policy.rows.push_back(parse_row(rows[state], signature, state));
   }
   policy.backoff = parse_backoff_rows(document, signature);
+  parse_protocol(document, signature, policy);
   policy.schedule_json = parse_schedule(field(document, "schedule", ""), signature);
   const Json& provenance = object_field(document, "provenance", "");
   policy.provenance_json = provenance.dump();
@@ -548,7 +576,12 @@ std::string to_json(const Policy& policy) {
          << json.dump();
     separator = ",\n";
   }
-  text << "},\n\"schedule\": " << policy.schedule_json
+  text << "}";
+  if (!policy.protocol.empty()) {
+    const Json protocol = {{"name", policy.protocol}, {"options", policy.protocol_options}};
+    text << ",\n\"protocol\": " << protocol.dump();
+  }
+  text << ",\n\"schedule\": " << policy.schedule_json
        << ",\n\"provenance\": " << policy.provenance_json << "\n}\n";
   return text.str();
 }

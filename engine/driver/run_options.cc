@@ -34,10 +34,18 @@ void validate(const RunOptions& options, const RunGround& ground) {
   if (executes && options.policy == nullptr) {
     refuse("protocol policy_table needs a policy");
   }
-  if (!executes && options.policy != nullptr) {
-    refuse("protocol " + options.protocol + " does not execute a policy; use policy_table");
+  const bool follows = parse_backoff(options.backoff) == BackoffKind::policy;
+  if (!executes && options.policy != nullptr && !follows) {
+    refuse("protocol " + options.protocol +
+           " does not execute a policy; use policy_table, or backoff policy for its backoff alone");
   }
-  if (parse_backoff(options.backoff) == BackoffKind::policy && options.policy == nullptr) {
+  if (options.policy != nullptr) {
+    const std::string& own = options.policy->policy().protocol;
+    if (executes && !own.empty()) {
+      refuse("the policy runs under protocol " + own + ", not policy_table");
+    }
+  }
+  if (follows && options.policy == nullptr) {
     refuse("backoff policy needs a policy, whose backoff table it follows");
   }
   if (!ground.has_hints && schedules(options.schedule)) {
@@ -76,6 +84,10 @@ void validate(const RunOptions& options, const RunGround& ground) {
     earlier = planned.at_s;
     if (planned.policy == nullptr || planned.policy->policy().signature != ground.signature) {
       refuse("a policy to switch to is for another workload: its signature differs");
+    }
+    if (!planned.policy->policy().protocol.empty()) {
+      refuse("a run can't switch to a policy under protocol " + planned.policy->policy().protocol +
+             "; start another run with it");
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "protocol/locking_options.h"
 
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,12 @@ namespace {
 bool uses_dependencies(const std::string& grant) {
   return grant == grant::Ldsf::kName || grant == grant::Bldsf::kName ||
          grant == grant::Hldsf::kName;
+}
+
+std::string text_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) text += std::to_string(rank);
+  return text;
 }
 
 std::vector<std::string_view> delay_names() {
@@ -39,6 +46,16 @@ void LockingOptions::read(OptionReader& reader) {
   reader.choice("delay", delay, delays,
                 "with bldsf, how the delay grows with the number of shared locks granted at once");
   policy.delay = grant::delay_factor(delay);
+  std::string ranks = text_of(policy.ranks);
+  reader.text("rank", ranks,
+              "with detect, a digit for each transaction type: a lock goes to the highest first");
+  policy.ranks.clear();
+  for (const char digit : ranks) {
+    if (digit < '0' || digit > '9') {
+      reader.reject("rank", ranks, "a digit for each transaction type, such as 20100");
+    }
+    policy.ranks.push_back(digit - '0');
+  }
 
   // wait_die lets a request wait for those ahead of it only: in another order it would wait for
   // others as well, and transactions might wait in a circle.
@@ -51,11 +68,24 @@ void LockingOptions::read(OptionReader& reader) {
   if (delay != log2 && grant != grant::Bldsf::kName) {
     reader.reject("delay", delay, log2 + "; the others need grant=bldsf");
   }
+  if (!policy.ranks.empty() && rule != ConflictRule::detect) {
+    reader.reject("rank", ranks, "none, or conflict=detect");
+  }
 }
 
 LockingOptions LockingOptions::parse(const OptionMap& options) {
   OptionReader reader("protocol two_phase_locking", options);
   return read_options<LockingOptions>(reader);
+}
+
+LockingOptions LockingOptions::parse(const OptionMap& options, const Signature& signature) {
+  LockingOptions read = parse(options);
+  const std::size_t types = signature.types.size();
+  if (read.policy.ranks.empty() || read.policy.ranks.size() == types) return read;
+  throw std::invalid_argument("protocol two_phase_locking: option 'rank' is '" +
+                              text_of(read.policy.ranks) + "'; workload " + signature.workload +
+                              " has " + std::to_string(types) +
+                              " transaction types, each of which needs a digit");
 }
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "model/options.h"
+#include "model/signature.h"
 #include "protocol/grant/policy.h"
 #include "protocol/lock_table.h"
 
@@ -20,6 +21,9 @@ struct LockingOptions {
 
   /// @throws std::invalid_argument for an option or value that does not exist, or has no effect
   [[nodiscard]] static LockingOptions parse(const OptionMap& options);
+  /// The same, for a workload.
+  /// @throws std::invalid_argument also if the ranks are not those of its transaction types
+  [[nodiscard]] static LockingOptions parse(const OptionMap& options, const Signature& signature);
 };
 
 }  // namespace heddle

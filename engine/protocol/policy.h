@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,16 @@ struct BackoffRow {
   bool operator==(const BackoffRow&) const = default;
 };
 
-/// A policy: the CC table and the backoff table for the workload with this signature.
+/// A policy: the CC table and the backoff table for the workload with this signature, or another
+/// protocol in place of the CC table.
 struct Policy {
   std::string name;
   Signature signature;
   std::vector<PolicyRow> rows;      ///< one per state
   std::vector<BackoffRow> backoff;  ///< one per type
+  /// The protocol that runs instead of the CC table; empty: the table.
+  std::string protocol;
+  std::map<std::string, std::string> protocol_options;
   std::string schedule_json = "null";
   std::string provenance_json = "{}";
 };

@@ -217,7 +217,7 @@ struct TwoPhaseLocking {
   struct Runtime : LockRuntime<M> {
     explicit Runtime(const RunSetup<M>& setup)
         : LockRuntime<M>(setup.workers, setup.stop, setup.signature,
-                         LockingOptions::parse(setup.options), setup.storage) {}
+                         LockingOptions::parse(setup.options, setup.signature), setup.storage) {}
 
     /// The worker that `worker` waits for, or -1.
     [[nodiscard]] int waits_for(int worker) const {

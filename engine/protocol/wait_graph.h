@@ -283,7 +283,8 @@ class WaitGraph final : private grant::Dependencies {
       candidates_.push_back({.exclusive = exclusive,
                              .unblocked = left == nullptr || node->blocker == left,
                              .age = node->age,
-                             .locks = node->locks});
+                             .locks = node->locks,
+                             .type = node->owner->type});
     }
     chosen_.clear();
     deciding_ = &queue;

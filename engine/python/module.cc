@@ -467,10 +467,16 @@ PYBIND11_MODULE(_engine, module) {
   module.def("workloads", &workload_names, "Returns the workloads that this build can run.");
   module.def("protocols", &protocol_names, "Returns the protocols that this build can run.");
   module.def("machines", &machine_names, "Returns the machines that this build can run on.");
-  module.def("check_protocol", &check_protocol, py::arg("protocol"), py::arg("options"),
-             R"(Checks the options of a protocol.
-
-Raises ValueError if there is no such protocol, option or value.)");
+  module.def(
+      "check_protocol",
+      [](const std::string& protocol, const OptionMap& options, const py::object& signature) {
+        if (signature.is_none()) return check_protocol(protocol, options);
+        const Signature workload = parse_signature(dump_json(signature));
+        check_protocol(protocol, options, &workload);
+      },
+      py::arg("protocol"), py::arg("options"), py::arg("signature") = py::none(),
+      "Checks the options of a protocol; with the signature of a workload also those that depend "
+      "on it.\n\nRaises:\n    ValueError: there is no such protocol, option or value.");
   module.def(
       "check_schedule",
       [](const OptionMap& schedule, const py::object& signature) {

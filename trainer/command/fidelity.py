@@ -17,6 +17,7 @@ from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of, unt
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from envs.host import this_host
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
+from policies.protocol import TABLE
 from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.comparing import as_list
@@ -162,7 +163,7 @@ def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
     tables = [
         (name, resolve(name, signature))
         for name in config.policy
-        if subject_of(name, signature, untuned).policy is not None
+        if subject_of(name, signature, untuned).protocol == TABLE
     ]
     mutants = []
     for number in range(config.mutated if tables else 0):

@@ -26,6 +26,7 @@ from envs import (
 )
 from envs.host import this_host
 from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, judge_switches, split
+from policies.protocol import TABLE
 from policies.schedule import FIFO
 from traces.result_file import JSON, print_json
 from trainer.checkpoint import write_atomically
@@ -219,8 +220,13 @@ def _table_named(name: str, evaluator: Evaluator) -> Subject:
     """
     if name != TUNED:
         subject = subject_of(name, evaluator.signature, untuned)
-        if subject.policy is not None:
+        if subject.protocol == TABLE:
             return subject
+        if subject.policy is not None:
+            raise UsageError(
+                f"policy={name}: runs under protocol {subject.protocol}, and a run can only switch "
+                "between policy tables"
+            )
     raise UsageError(
         f"policy={name}: is a protocol of the engine, and a run can only switch between policy "
         "tables; occ is the table that is equivalent to silo"

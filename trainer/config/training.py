@@ -12,6 +12,7 @@ from omegaconf import MISSING
 
 from envs import BASELINES
 from policies import ACTION_GROUPS
+from policies.protocol import TABLE
 from trainer.config.measuring import (
     ChampionConfig,
     EvaluationConfig,
@@ -34,7 +35,9 @@ class SearchConfig:
         generations: stop after this number of generations; null = no bound.
         evaluations: stop after this number of measured candidates; null = no bound.
         seconds: stop after this number of seconds of searching; null = no bound.
-        actions: action groups that may be used (`policies.ACTION_GROUPS`), and `schedule`.
+        actions: action groups that may be used (`policies.ACTION_GROUPS`), `schedule`, and `grant`.
+        protocols: protocols that may be used, such as `policy_table`, `two_phase_locking`, `mvto`
+            and `mvschedo`.
         base: policy that the actions change; null = OCC with binary exponential backoff.
         classifiers: files of classifiers that may predict the hot keys of a schedule.
         start: policies that the search starts from, in addition to the seeds: names, paths, or
@@ -46,6 +49,7 @@ class SearchConfig:
     evaluations: int | None = None
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    protocols: list[str] = field(default_factory=lambda: [TABLE])
     base: str | None = None
     classifiers: list[str] = field(default_factory=list)
     start: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ from envs.evaluator import reference_seconds
 from envs.workload import workload_signature
 from policies import Encoding, PolicyDocument, load
 from policies.policy_digest import policy_digest
+from policies.protocol import TABLE
 from trainer.checkpoint import Checkpoint, CheckpointError, Incumbent
 from trainer.config import TrainConfig, workload_options
 from trainer.contest.naming import Names, Settings, name_runs
@@ -181,7 +182,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     signature = workload_signature(load_engine(), workload_options(config.workload))
     encoding = (
         Encoding.of_vector(signature, state.incumbents[-1].vector)
-        if state.incumbents and not config.search.classifiers
+        if state.incumbents and not config.search.classifiers and config.search.protocols == [TABLE]
         else space_of(config.search, signature).encoding
     )
     champion, trained = _champion(state, encoding, load(folder.policy, signature))

@@ -10,6 +10,7 @@ from typing import Any
 from envs import TunedBackoff
 from envs.objective import THROUGHPUT, Objective
 from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, save
+from policies.protocol import TABLE, protocol_name
 from trainer.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -117,13 +118,16 @@ def with_served_limits(objective: Objective, served: PolicyDocument | None) -> O
 def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:
     """Return the search's starting points besides the seeds: the champion, if it fits.
 
-    A search without schedules, or with other ones, starts from the champion without its schedule.
+    A search without schedules, or with other ones, starts from the champion without its schedule. A
+    search without the champion's protocol does not start from it.
     """
     if champion is None or champion.document.signature != encoding.signature:
         return []
     try:
         vector = encoding.encode(champion.document)
     except PolicyFileError:
+        if protocol_name(champion.document.protocol) not in (TABLE, *encoding.protocols):
+            return []
         vector = encoding.encode(replace(champion.document, schedule=None))
     return [Candidate(tuple(vector), f"champion, {champion.words}")]
 

@@ -20,6 +20,7 @@ from policies.in_words import (
     schedule_words,
     type_words,
 )
+from policies.protocol import protocol_words
 from traces.spelling import visible
 from trainer.config import ReportConfig
 from trainer.outcome import LEARNED
@@ -417,6 +418,9 @@ def _facts(run: SavedRun) -> list[Fact]:
     facts.append(Fact("Seed", str(run.settings.get("seed", "unknown"))))
     for scenario, tuned in zip(run.scenarios, state.tuned, strict=False):
         facts.append(Fact(f"Tuned Silo{_in(scenario)}", tuned.words))
+    if run.policy is not None and run.policy.protocol is not None:
+        words = protocol_words(run.policy.protocol, run.policy.signature.type_names)
+        facts.append(Fact("Protocol", words))
     if run.policy is not None and run.policy.schedule is not None:
         facts.append(Fact("Schedule", schedule_words(run.policy.schedule)))
     provenance = run.policy.provenance if run.policy is not None else {}

@@ -7,7 +7,7 @@ of no use to a good table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 WON, LOST = 1.0, 4.0
@@ -28,15 +28,15 @@ class Credit:
         self._won = dict.fromkeys(names, 0.0)
         self._lost = dict.fromkeys(names, 0.0)
 
-    def choose(self, random: Random, excluded: str | None = None) -> str:
-        """Draw a move, more often a successful one; not `excluded`, unless it is the only one."""
+    def choose(self, random: Random, excluded: Collection[str] = ()) -> str:
+        """Draw a move, more often a successful one; none of `excluded`, unless all are."""
         return max(
             self._without(excluded),
             key=lambda name: random.betavariate(WON + self._won[name], LOST + self._lost[name]),
         )
 
-    def any(self, random: Random, excluded: str | None = None) -> str:
-        """Draw a move uniformly; not `excluded`, unless it is the only one."""
+    def any(self, random: Random, excluded: Collection[str] = ()) -> str:
+        """Draw a move uniformly; none of `excluded`, unless all are."""
         return random.choice(self._without(excluded))
 
     def tell(self, names: Sequence[str], won: bool) -> None:
@@ -52,8 +52,8 @@ class Credit:
         for name in names:
             (self._won if won else self._lost)[name] += 1.0 / len(names)
 
-    def _without(self, excluded: str | None) -> list[str]:
-        return [name for name in self._won if name != excluded] or list(self._won)
+    def _without(self, excluded: Collection[str]) -> list[str]:
+        return [name for name in self._won if name not in excluded] or list(self._won)
 
     def state_dict(self) -> dict[str, dict[str, float]]:
         """Return the state, as JSON values."""

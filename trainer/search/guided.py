@@ -140,6 +140,7 @@ class Guided:
         self._searches_both = bool(
             self._moves.open(policy) and self._moves.open(rows) and SCHEDULE not in config.without
         )
+        self._of_rows = self._moves.of_rows()
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
@@ -299,10 +300,11 @@ class Guided:
         )
         most = self._config.moves
         count = self._random.randint(1, FARTHER * most) if far else 1 + self._rank(most, ANOTHER)
-        barred = SCHEDULE if of_table else None
+        barred = {SCHEDULE} if of_table else set()
         for _ in range(count):
             choose = self._credit.any if far else self._credit.choose
-            name = SCHEDULE if of_schedule else choose(self._random, excluded=barred)
+            idle = () if self._space.encoding.is_table(vector) else self._of_rows
+            name = SCHEDULE if of_schedule else choose(self._random, excluded={*barred, *idle})
             context = Context(vector, parent.blame, others, self._gains)
             moved = self._moves.make(name, context)
             if of_table:
@@ -334,7 +336,8 @@ class Guided:
 
     def _with_schedule(self, elite: Elite, vector: tuple[int, ...]) -> tuple[int, ...]:
         cells = self._moves.layout.schedule
-        return (*vector[: cells.start], *elite.candidate.vector[cells.start :])
+        own, others = vector, elite.candidate.vector
+        return (*own[: cells.start], *others[cells.start : cells.stop], *own[cells.stop :])
 
     def _halves(self, elites: Sequence[Elite]) -> tuple[list[Elite], list[Elite]]:
         """Split elites into those with a schedule and those without."""
@@ -356,9 +359,10 @@ class Guided:
         return Candidate(vector, origin)
 
     def _kind(self, candidate: Candidate) -> tuple[frozenset[int], tuple[int, ...]]:
-        """Return what similar tables share: the publication points and the schedule."""
+        """Return what similar tables share: the publication points, the schedule, the protocol."""
         layout, vector = self._moves.layout, candidate.vector
-        return points(layout, vector), tuple(vector[cell] for cell in layout.schedule)
+        others = (*layout.schedule, *layout.rule())
+        return points(layout, vector), tuple(vector[cell] for cell in others)
 
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """Select the best, with a limit on similar ones: else all soon descend from one table.

@@ -86,6 +86,27 @@ class Layout:
         """The schedule: policy, parameters, excluded types; empty if it has no cells."""
         return self._encoding.schedule_cells
 
+    @property
+    def protocol(self) -> range:
+        """The protocol: name, options, ranks; empty if it has no cells."""
+        return self._encoding.protocol_cells
+
+    def rule(self) -> list[int]:
+        """The cells of the protocol and of its rule for conflicts."""
+        return self._of_kind("protocol", "conflict")
+
+    def grants(self) -> list[int]:
+        """The cells of the grant policy, without the ranks."""
+        return self._of_kind("grant")
+
+    def ranks(self) -> list[int]:
+        """The rank of each type; empty if there is one type, or no grant policy."""
+        return self._of_kind("rank")
+
+    def _of_kind(self, *kinds: str) -> list[int]:
+        cells = self._encoding.cells
+        return [cell for cell in self.protocol if cells[cell].kind in kinds]
+
     def all_rows(self) -> range:
         """The rows of all states."""
         return range(self.signature.state_count * self._width)
@@ -111,6 +132,10 @@ class Layout:
         """The cells of uncommitted versions: write visibilities and read versions."""
         states = range(self.signature.state_count)
         return [cell for state in states for cell in (self.read(state), self.write(state))]
+
+    def value_of(self, cell: int, choice: str) -> int:
+        """The value of a cell that stands for a choice."""
+        return self._encoding.cells[cell].choices.index(choice)
 
     def last(self, cell: int) -> int:
         """The highest value of a cell; for a wait it is `COMMIT`."""

@@ -15,6 +15,7 @@ from random import Random
 
 from policies import SEEDS, build_seed
 from policies.document import ALPHAS, PRIOR_ABORTS
+from policies.protocol import LOCKING
 from trainer.search.blame import Blame
 from trainer.search.layout import Layout
 from trainer.search.space import Space
@@ -27,6 +28,12 @@ STEPS = (-2, -1, 1, 2)
 
 AS_ANOTHER = 0.4
 """The probability that a schedule changes its policy, or is copied, instead of one parameter."""
+
+RANKS_CHANGED = 0.4
+"""The probability that a move of the grants changes the rank of a type."""
+
+OPTIONS_CHANGED = 0.6
+"""The sum of that probability and that of changing an option of the grant policy."""
 
 AT_END = 0.5
 """The probability that a type's only publication point is after its last access."""
@@ -72,6 +79,11 @@ class Moves:
         self.seeds = [
             tuple(space.encoding.encode(build_seed(name, self.layout.signature))) for name in SEEDS
         ]
+
+    def of_rows(self) -> list[str]:
+        """Return the moves that change only rows, which no protocol but the table has."""
+        rows = set(self.layout.all_rows())
+        return [name for name in self.names if rows.issuperset(MOVES[name].reach(self.layout))]
 
     def make(self, name: str, context: Context) -> tuple[int, ...]:
         """Return the table after a move of `MOVES`; unchanged if the move has no result."""
@@ -303,6 +315,38 @@ def schedule(draw: Moves, context: Context) -> Change:
     return {cell: min(max(moved, 0), layout.last(cell))}
 
 
+def protocol(draw: Moves, context: Context) -> Change:
+    """Change the protocol, or the rule for conflicts of two-phase locking."""
+    if not draw.layout.protocol:
+        return {}
+    name, *rules = draw.layout.rule()
+    changes = [{name: value} for value in draw.values(name)]
+    for rule in rules:
+        locking = draw.layout.value_of(name, LOCKING)
+        changes += [{name: locking, rule: value} for value in draw.values(rule)]
+    return draw.one_of(changes, context)
+
+
+def grant(draw: Moves, context: Context) -> Change:
+    """Change who is granted a lock: the grant policy, one of its options, or a type's rank."""
+    layout = draw.layout
+    if not layout.grants():
+        return {}
+    policy, *options = layout.grants()
+    name, rule = layout.rule()
+    detects = {name: layout.value_of(name, LOCKING), rule: layout.value_of(rule, "detect")}
+    ranks = draw.open(layout.ranks())
+    at = draw.random.random()
+    if ranks and at < RANKS_CHANGED:
+        rank = ranks[draw.type(context)]
+        return draw.one_of([detects | {rank: value} for value in draw.values(rank)], context)
+    changes = [detects | {policy: value} for value in draw.values(policy)]
+    if at < OPTIONS_CHANGED and options:
+        option = draw.random.choice(options)
+        changes = [detects | {option: value} for value in draw.values(option)]
+    return draw.one_of(changes, context)
+
+
 def merge(draw: Moves, context: Context) -> Change:
     """Apply a change that made another table better, since gains may add up."""
     return draw.one_of(context.gains, context)
@@ -337,7 +381,9 @@ MOVES: dict[str, Move] = {
         (backoff_of_all, Layout.all_backoffs),
         (cells, Layout.all_rows),
         (schedule, lambda layout: layout.schedule),
-        (merge, lambda layout: [*layout.table(), *layout.schedule]),
+        (protocol, Layout.rule),
+        (grant, lambda layout: [*layout.grants(), *layout.ranks()]),
+        (merge, lambda layout: [*layout.table(), *layout.schedule, *layout.protocol]),
     )
 }
 """All moves by name."""

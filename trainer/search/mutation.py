@@ -12,6 +12,9 @@ from trainer.search.space import Space
 CELLS_OF_A_KIND = 1.5
 """Average number of cells that `mutate_kind` changes."""
 
+PROTOCOL_KINDS = ("protocol", "conflict", "grant", "rank")
+"""The kinds of the cells of the protocol."""
+
 
 def mutate_cells(
     vector: MutableSequence[int],
@@ -77,7 +80,8 @@ def cross_rows(
 ) -> None:
     """Swap each row of two policies with probability ½, in place.
 
-    A row is the cells of one state, the backoff of one type, or the schedule. It is off by default,
+    A row is the cells of one state, the backoff of one type, the schedule, or the protocol. It is
+    off by default,
     because the paper finds that crossover does not help (§5.1).
     """
     for row in rows_of(encoding):
@@ -101,6 +105,8 @@ def rows_of(encoding: Encoding) -> list[range]:
 def _group(cell: Cell) -> str:
     if cell.state is not None:
         return cell.kind
+    if cell.kind in PROTOCOL_KINDS:
+        return "protocol"
     return "schedule" if cell.kind in ("admission", "unscheduled") else "backoff"
 
 
@@ -108,4 +114,6 @@ def _row_key(cell: object) -> tuple[object, object]:
     state = getattr(cell, "state", None)
     if getattr(cell, "kind", None) in ("admission", "unscheduled"):
         return ("schedule", None)
+    if getattr(cell, "kind", None) in PROTOCOL_KINDS:
+        return ("protocol", None)
     return (state, None) if state is not None else (None, getattr(cell, "type", None))

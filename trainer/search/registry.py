@@ -73,7 +73,8 @@ def build_search(
     if reason is not None:
         raise ValueError(f"search.start=[{','.join(config.start)}]: {reason}")
     search = entry.build(space, config, start, seed)
-    return Settled(search, space.encoding) if space.encoding.scheduled else search
+    settles = space.encoding.scheduled or space.encoding.protocols
+    return Settled(search, space.encoding) if settles else search
 
 
 def register_searches() -> None:

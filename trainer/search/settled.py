@@ -1,8 +1,9 @@
-"""Removes schedule parameters without effect from the tables that a search proposes.
+"""Removes parameters of schedule and protocol without effect from the tables of a search.
 
 A scheduled table has cells that may have no effect: the window of a `fifo` schedule, or the
 deferral probability of an `smf` schedule. The policy's file omits them. Tables that differ only in
-such cells are one policy, so they are measured and stored once.
+such cells are one policy, so they are measured and stored once. The same holds for the rows of a
+policy under another protocol than the table's, and for the options that the protocol does not use.
 """
 
 from __future__ import annotations

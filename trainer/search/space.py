@@ -14,6 +14,8 @@ from random import Random
 from envs.engine_interface import load_engine
 from policies import (
     ACTION_GROUPS,
+    GRANT,
+    PROTOCOL,
     SCHEDULE,
     Cell,
     Encoding,
@@ -22,9 +24,12 @@ from policies import (
     action_group,
     resolve,
 )
+from policies.protocol import LOCKING, PROTOCOLS, TABLE
 from policies.schedule import NamedClassifier, schedules
 from trainer.classifier.document import read_classifier
 from trainer.config import SearchConfig
+
+_ACTIONS = (*ACTION_GROUPS, SCHEDULE, GRANT)
 
 
 class Space:
@@ -32,8 +37,9 @@ class Space:
 
     Args:
         encoding: the workload's tables.
-        actions: names of action groups, see `policies.ACTION_GROUPS`; or `schedule`.
+        actions: names of action groups, see `policies.ACTION_GROUPS`; or `schedule`, or `grant`.
         base: the table that is changed; None = OCC under binary exponential backoff.
+        protocols: names of the allowed protocols; a base under another one gets the first of them.
 
     Raises:
         ValueError: a name is not an action group, or there is none; the message lists them. Or no
@@ -41,10 +47,14 @@ class Space:
     """
 
     def __init__(
-        self, encoding: Encoding, actions: Collection[str], base: Sequence[int] | None = None
+        self,
+        encoding: Encoding,
+        actions: Collection[str],
+        base: Sequence[int] | None = None,
+        protocols: Sequence[str] = (TABLE,),
     ) -> None:
         if not actions:
-            there = ", ".join([*ACTION_GROUPS, SCHEDULE])
+            there = ", ".join(_ACTIONS)
             raise ValueError(f"search.actions=[]: must name at least one of {there}")
         try:
             allowed = encoding.allowed(actions)
@@ -54,18 +64,34 @@ class Space:
         self._base = tuple(
             [cell.default for cell in encoding.cells] if base is None else map(int, base)
         )
+        names = [TABLE, *encoding.protocols]
+        chosen = [names.index(name) for name in protocols]
+        for position in encoding.protocol_cells[:1]:
+            if self._base[position] not in chosen:
+                self._base = (*self._base[:position], chosen[0], *self._base[position + 1 :])
         self._values = tuple(
             tuple(sorted({*values, own})) if _changes(cell, actions) else (own,)
             for cell, values, own in zip(encoding.cells, allowed, self._base, strict=True)
         )
+        if encoding.protocols:
+            self._restrict_protocols(chosen)
         self._known = [frozenset(values) for values in self._values]
         self._open = tuple(i for i, values in enumerate(self._values) if len(values) > 1)
         if not self._open:
-            there = ", ".join([*ACTION_GROUPS, SCHEDULE])
+            there = ", ".join(_ACTIONS)
             raise ValueError(
                 f"search.actions=[{','.join(actions)}]: allows only one table of workload "
                 f"{encoding.signature.workload}; name more of {there}"
             )
+
+    def _restrict_protocols(self, chosen: Sequence[int]) -> None:
+        """Allow only some protocols; without the table its rows have no effect."""
+        values = list(self._values)
+        values[self._encoding.protocol_cells.start] = tuple(sorted(chosen))
+        if 0 not in chosen:
+            for cell in self._encoding.cc_cells:
+                values[cell] = (self._base[cell],)
+        self._values = tuple(values)
 
     @property
     def encoding(self) -> Encoding:
@@ -122,25 +148,51 @@ class Space:
 def space_of(config: SearchConfig, signature: Signature) -> Space:
     """Return the space of a search's settings.
 
-    It includes the schedule if an action group of the search does, or if the base has one.
+    It includes the schedule if an action group of the search does, or if the base has one, and the
+    protocol if the search may choose another one than the table.
 
     Raises:
-        ValueError: `search.actions` names no action group, or leaves nothing to search.
+        ValueError: `search.actions` names no action group, or leaves nothing to search;
+            `search.protocols` names no protocol.
         PolicyFileError: `search.base` is no policy for the workload, or one of `search.classifiers`
             no classifier for it.
     """
     classifiers = _classifiers(config, signature)
+    protocols = _protocols(config)
+    others = tuple(name for name in protocols if name != TABLE)
     if config.base is None:
-        encoding = Encoding(signature, SCHEDULE in config.actions, classifiers)
-        return Space(encoding, config.actions)
+        encoding = Encoding(signature, SCHEDULE in config.actions, classifiers, others)
+        return Space(encoding, config.actions, protocols=protocols)
     try:
         document = resolve(config.base, signature)
         scheduled = SCHEDULE in config.actions or schedules(document.schedule)
-        encoding = Encoding(signature, scheduled, classifiers)
+        encoding = Encoding(signature, scheduled, classifiers, others)
         base = encoding.encode(document)
     except PolicyFileError as error:
         raise PolicyFileError(f"search.base: {error}") from error
-    return Space(encoding, config.actions, base)
+    return Space(encoding, config.actions, base, protocols)
+
+
+def _protocols(config: SearchConfig) -> list[str]:
+    """Return the protocols that a search may choose, each once.
+
+    Raises:
+        ValueError: a name is not a protocol, there is none, or the actions need another one.
+    """
+    names = list(dict.fromkeys(config.protocols))
+    typed = f"search.protocols=[{','.join(config.protocols)}]"
+    if unknown := [name for name in names if name not in PROTOCOLS]:
+        raise ValueError(
+            f"{typed}: no such protocol: {', '.join(unknown)}; use some of {', '.join(PROTOCOLS)}"
+        )
+    if not names:
+        raise ValueError(f"{typed}: must name at least one of {', '.join(PROTOCOLS)}")
+    if GRANT in config.actions and LOCKING not in names:
+        raise ValueError(
+            f"{typed}: search.actions has {GRANT}, the grant policy of {LOCKING}; add {LOCKING} to "
+            "search.protocols"
+        )
+    return names
 
 
 def _classifiers(config: SearchConfig, signature: Signature) -> tuple[NamedClassifier, ...]:
@@ -162,4 +214,5 @@ def _classifiers(config: SearchConfig, signature: Signature) -> tuple[NamedClass
 
 def _changes(cell: Cell, actions: Collection[str]) -> bool:
     """Return whether one of the action groups includes a cell."""
-    return any(action_group(cell, value) in actions for value in range(len(cell.choices)))
+    groups = {*actions, PROTOCOL}
+    return any(action_group(cell, value) in groups for value in range(len(cell.choices)))

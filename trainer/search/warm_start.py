@@ -1,6 +1,7 @@
 """The warm start: the seed policies, each with several backoffs (paper §5.1).
 
-If the schedule is searched too, it also has the seeds with scheduled transactions.
+If the schedule is searched too, it also has the seeds with scheduled transactions, and with other
+protocols each of them under a few options.
 """
 
 from __future__ import annotations
@@ -9,11 +10,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
+from policies.protocol import LOCKING
 from policies.schedule import FIFO, PARAMETERS, POLICY
 from trainer.search.base import Candidate
 from trainer.search.space import Space
 
 CONSTANT = (0.0, 0.0, 0.0)
+
+NATIVE_CONSTANT = "constant backoff"
+
+LOCKING_TRIED: tuple[dict[str, str], ...] = (
+    {},
+    {"conflict": "no_wait"},
+    {"conflict": "detect"},
+    {"conflict": "detect", "grant": "vats"},
+    {"conflict": "detect", "grant": "bldsf"},
+    {"conflict": "detect", "grant": "cats"},
+)
+"""The options of `two_phase_locking` in the warm start."""
 
 PROBES_TRIED_US = (1000, 30000)
 """Probe intervals of the scheduled seeds: long relative to a transaction of an in-memory engine,
@@ -47,6 +61,9 @@ def warm_start(
             vector = tuple(encoding.encode(constant))
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
             to_schedule += [found[-1]] if index in tuned else []
+    native = _native(encoding, [INITIAL_US[index] for index in tuned])
+    found += native
+    to_schedule += [candidate for candidate in native if NATIVE_CONSTANT not in candidate.origin]
     if encoding.scheduled:
         found += [_scheduled(seed, encoding, us) for seed in to_schedule for us in PROBES_TRIED_US]
     return _different(found)
@@ -64,7 +81,31 @@ def _scheduled(candidate: Candidate, encoding: Encoding, probe_us: int) -> Candi
     vector[policy] = POLICY.choices.index("smf")
     (place,) = (place for place, parameter in enumerate(PARAMETERS) if parameter.name == "probe_us")
     vector[parameters[place]] = PARAMETERS[place].choices.index(probe_us)
+    if not encoding.is_table(vector):
+        name = encoding.cells[encoding.protocol_cells.start].choices[
+            vector[encoding.protocol_cells.start]
+        ]
+        (place,) = (place for place, each in enumerate(PARAMETERS) if each.name == "rules")
+        rules = "lock" if name == LOCKING else "mvtso"
+        vector[parameters[place]] = PARAMETERS[place].choices.index(rules)
     return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf, probe {probe_us} µs")
+
+
+def _native(encoding: Encoding, constants_us: Sequence[float]) -> list[Candidate]:
+    """Return each protocol other than the table under its own and the tuned constant backoff."""
+    document = build_seed("occ", encoding.signature)
+    found = []
+    for name in encoding.protocols:
+        for options in LOCKING_TRIED if name == LOCKING else ({},):
+            section = {"name": name, "options": dict(options)}
+            native = replace(document, protocol=section)
+            words = ", ".join([name, *options.values()])
+            found.append(Candidate(tuple(encoding.encode(native)), words))
+            for us in constants_us:
+                backoff = dict.fromkeys(document.backoff, BackoffRow(us, CONSTANT, CONSTANT))
+                vector = tuple(encoding.encode(replace(native, backoff=backoff)))
+                found.append(Candidate(vector, f"{words}, {NATIVE_CONSTANT} {us:g} µs"))
+    return found
 
 
 def _nearest(us: float) -> int:

@@ -44,6 +44,7 @@ struct Candidate {
   bool unblocked = false;
   LockAge age;
   std::uint32_t locks = 0;  ///< that its transaction holds
+  int type = 0;             ///< of its transaction
 };
 
 /// A lock to grant, and those that may get it.
@@ -95,6 +96,8 @@ using DelayFactor = std::function<double(std::size_t)>;
 struct Options {
   bool exact = false;  ///< dependency sets without the approximation of §4.5
   DelayFactor delay = {};
+  /// By transaction type: the higher goes first (grant/ranked.h). Empty: all are equal.
+  std::vector<int> ranks = {};
 };
 
 }  // namespace heddle::grant

@@ -19,6 +19,7 @@
 #include "protocol/grant/mblf.h"
 #include "protocol/grant/mlf.h"
 #include "protocol/grant/policy.h"
+#include "protocol/grant/ranked.h"
 #include "protocol/grant/vats.h"
 
 namespace heddle::grant {
@@ -42,7 +43,8 @@ using Policies = Kinds<Fifo, Vats, Mlf, Mblf, Ddf, Ldsf, Bldsf, Hldsf, Cats>;
                                                          const Options& options) {
   std::unique_ptr<Policy> made;
   Policies::visit(name, [&]<class K>(K) { made = K::make(options); });
-  return made;
+  if (made == nullptr || options.ranks.empty()) return made;
+  return std::make_unique<Ranked>(std::move(made), options.ranks);
 }
 
 /// The delay factors that the thesis compares (§4.6.7), by name.

@@ -199,6 +199,41 @@ TEST(PolicyJson, WrongScheduleIsRefused) {
   });
 }
 
+TEST(PolicyJson, ProtocolIsKept) {
+  Policy given = policy();
+  EXPECT_EQ(to_json(given).find("protocol"), std::string::npos) << "a table has none";
+  given.protocol = "two_phase_locking";
+  given.protocol_options = {{"conflict", "detect"}, {"rank", "10"}};
+  const Policy back = parse(to_json(given));
+  EXPECT_EQ(back.protocol, given.protocol);
+  EXPECT_EQ(back.protocol_options, given.protocol_options);
+  EXPECT_EQ(to_json(back), to_json(given));
+}
+
+TEST(PolicyJson, WrongProtocolIsRefused) {
+  const auto under = [](const Json& protocol) {
+    return [protocol](Json& d) { d["protocol"] = protocol; };
+  };
+  const auto named = [&](const std::string& name, const Json& options) {
+    return under({{"name", name}, {"options", options}});
+  };
+  const Json none = Json::object();
+  expect_refused({
+      {"a text", under("mvto"), {"protocol", "object"}},
+      {"no options", under({{"name", "mvto"}}), {"protocol", "options", "missing"}},
+      {"an unknown field",
+       under({{"name", "mvto"}, {"options", none}, {"x", 1}}),
+       {"protocol", "x", "options"}},
+      {"an unknown protocol", named("lucky", none), {"lucky", "mvto"}},
+      {"the table", named("policy_table", none), {"policy_table", "omit"}},
+      {"an unknown option", named("mvto", {{"grant", "fifo"}}), {"mvto", "grant"}},
+      {"a number", named("two_phase_locking", {{"rank", 10}}), {"rank", "text", "10"}},
+      {"ranks of other types",
+       named("two_phase_locking", {{"conflict", "detect"}, {"rank", "123"}}),
+       {"rank", "123", "2 transaction types"}},
+  });
+}
+
 TEST(PolicyJson, ScheduleIsKept) {
   Json document = Json::parse(to_json(policy()));
   document["schedule"] = {

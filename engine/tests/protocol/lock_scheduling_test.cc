@@ -34,6 +34,9 @@ OptionMaps every_locking() {
   for (const std::string delay : {"one", "linear"}) {
     all.push_back({{"conflict", "detect"}, {"grant", "bldsf"}, {"delay", delay}});
   }
+  for (const std::string& grant : grant::Policies::names()) {
+    all.push_back({{"conflict", "detect"}, {"grant", grant}, {"rank", "021"}});
+  }
   return all;
 }
 
@@ -195,15 +198,68 @@ INSTANTIATE_TEST_SUITE_P(Each, LockStream, testing::ValuesIn(every_detecting()),
 
 TEST(LockStreamWithFault, StarvesWithoutABarrier) {
   const WithFault seeded(SeededFault::forget_barrier);
+  OptionMaps all;
   for (const std::string grant : {"mlf", "mblf", "ddf", "ldsf", "bldsf", "hldsf"}) {
-    const LockingOptions options =
-        LockingOptions::parse({{"conflict", "detect"}, {"grant", grant}});
+    all.push_back({{"conflict", "detect"}, {"grant", grant}});
+  }
+  // The starved transaction is of type 1, as are two of the streamers.
+  for (const std::string grant : {"fifo", "vats", "cats"}) {
+    all.push_back({{"conflict", "detect"}, {"grant", grant}, {"rank", "202"}});
+  }
+  for (const auto& each : all) {
+    const LockingOptions options = LockingOptions::parse(each);
     std::size_t most = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       most = std::max(most, grants_before_starved(seed, options, true, 2 * kMostBefore));
     }
-    EXPECT_GT(most, kMostBefore) << grant;
+    EXPECT_GT(most, kMostBefore) << each.at("grant");
   }
+}
+
+// ---- ranks -------------------------------------------------------------------------------------
+
+/// Of three that wait for a lock, each of another type, the one of the highest rank is granted it;
+/// those that come later wait behind the barrier, whatever their rank.
+TEST(LockRank, DecidesBeforeTheGrantPolicy) {
+  for (const std::string& grant : grant::Policies::names()) {
+    LockSteps steps(
+        6, 1, LockingOptions::parse({{"conflict", "detect"}, {"grant", grant}, {"rank", "021"}}));
+    steps.ask(3, 0, true);
+    for (const std::size_t number : {0, 1, 2}) {
+      ASSERT_EQ(steps.ask(number, 0, true), LockAnswer::waits) << grant;
+    }
+    steps.release(3);
+    steps.poll();
+    ASSERT_TRUE(steps.runs(1)) << grant;
+    ASSERT_EQ(steps.ask(4, 0, true), LockAnswer::waits) << "of the highest rank as well";
+    steps.release(1);
+    steps.poll();
+    ASSERT_TRUE(steps.runs(2)) << grant;
+    steps.release(2);
+    steps.poll();
+    ASSERT_TRUE(steps.runs(0)) << grant;
+    ASSERT_FALSE(steps.runs(4)) << grant;
+  }
+}
+
+TEST(LockRank, NeedsADigitForEachTypeAndDetection) {
+  const auto refused = [](const OptionMap& options, int types) -> std::string {
+    Signature signature;
+    signature.workload = "some";
+    signature.types.resize(static_cast<std::size_t>(types));
+    try {
+      (void)LockingOptions::parse(options, signature);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused({{"conflict", "detect"}, {"rank", "10"}}, 2), "");
+  EXPECT_NE(refused({{"conflict", "detect"}, {"rank", "10"}}, 3).find("3 transaction types"),
+            std::string::npos);
+  EXPECT_NE(refused({{"conflict", "detect"}, {"rank", "1x"}}, 2).find("a digit for each"),
+            std::string::npos);
+  EXPECT_NE(refused({{"rank", "10"}}, 2).find("conflict=detect"), std::string::npos);
 }
 
 // ---- deadlocks ----------------------------------------------------------------------------------

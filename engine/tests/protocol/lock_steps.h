@@ -41,6 +41,8 @@ class WithFault {
 class LockSteps {
  public:
   using M = FaultyThreads;
+  /// Worker n has a transaction of type n modulo this.
+  static constexpr std::size_t kTypes = 3;
 
   enum class State : std::uint8_t { runs, waits };
 
@@ -61,6 +63,7 @@ class LockSteps {
         table_(static_cast<int>(workers), stop_, graph(workers, options)) {
     for (std::size_t number = 0; number < workers; ++number) {
       workers_[number].owner.worker = static_cast<int>(number);
+      workers_[number].owner.type = static_cast<int>(number % kTypes);
       begin(number);
     }
   }
@@ -181,7 +184,7 @@ class LockSteps {
  private:
   static std::unique_ptr<WaitGraph<M>> graph(std::size_t workers, const LockingOptions& options) {
     if (options.rule != ConflictRule::detect) return nullptr;
-    return std::make_unique<WaitGraph<M>>(static_cast<int>(workers), 1,
+    return std::make_unique<WaitGraph<M>>(static_cast<int>(workers), kTypes,
                                           grant::make_policy(options.grant, options.policy),
                                           options.policy.exact);
   }
