@@ -52,6 +52,7 @@ api_modules = [
     "envs.policy_env",
     "envs.vector_policy_env",
     "envs.timeline",
+    "envs.recorded_events",
     "envs.history",
     "traces.importing",
     "traces.reader",

@@ -34,6 +34,7 @@ from policies import Signature
 from policies.protocol import TABLE
 
 if TYPE_CHECKING:
+    from envs.recorded_events import RecordedEvents
     from envs.recorded_trace import RecordedTrace
 
 GROWN_BYTES_MAX = 512 << 20
@@ -219,10 +220,33 @@ class Evaluator:
             ValueError: the machine has real cores.
             engine.PolicyError, MeasuringError, Interrupted: as for `run`.
         """
-        if not self.repeatable:
-            raise ValueError("a timeline can't be recorded on real cores; use machine=virtual")
-        raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
+        raw = self._recorded(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
+
+    def record_events(
+        self, subject: Subject, seconds: float, *, warmup: float, seed: int, events: int
+    ) -> RecordedEvents:
+        """Record a run as `record` does, and return the events as arrays.
+
+        For recordings of millions of events, of which objects would need too much memory.
+
+        Args:
+            subject: the protocol or policy to run.
+            seconds: length of the measured window in virtual seconds.
+            warmup: unmeasured virtual seconds before the window.
+            seed: seed of the inputs.
+            events: maximum number of events to record, of 24 bytes each.
+
+        Raises:
+            ValueError: the machine has real cores.
+            engine.PolicyError, MeasuringError, Interrupted: as for `run`.
+        """
+        # NumPy takes a tenth of a second to load, and only this recording needs it.
+        from envs.recorded_events import RecordedEvents
+
+        limit = {"timeline_events": events, "timeline_packed": True}
+        raw = self._recorded(subject, seconds, warmup, seed, **limit)
+        return RecordedEvents.from_result(raw, subject.name, self.signature)
 
     def record_trace(
         self, subject: Subject, seconds: float, *, seed: int, bytes_max: int
@@ -338,6 +362,14 @@ class Evaluator:
         if session is None:
             raise ValueError("no policy is running: no database is loaded")
         session.switch_policy(policy)
+
+    def _recorded(
+        self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
+    ) -> dict[str, Any]:
+        """Return the engine's result of a run with a timeline."""
+        if not self.repeatable:
+            raise ValueError("a timeline can't be recorded on real cores; use machine=virtual")
+        return self._measure(subject, seconds, warmup, seed, **wanted)
 
     def _measure(
         self,

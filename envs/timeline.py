@@ -18,6 +18,14 @@ Until = Literal["access", "end", "lock", "spin"]
 passes a lock (`lock`), or a spinning wait ends for a record's lock bit, index node or latch
 (`spin`)."""
 
+NOT_SHOWN = frozenset(
+    {
+        *("window", "transaction", "transaction_end", "hold", "hold_end"),
+        *("validate", "install", "release", "undo", "wake"),
+    }
+)
+"""Events for `envs.recorded_events` alone."""
+
 _UNTIL_END = -1
 _LOCK = 0
 
@@ -263,6 +271,8 @@ class _Builder:
 
     def add(self, event: Sequence[Any]) -> None:
         time, core, what, *details = event
+        if what in NOT_SHOWN:
+            return
         here = self._cores.setdefault(core, _Open())
         self.end = max(self.end, time + (details[1] if what == "spun" else 0.0))
         if what == "attempt":

@@ -78,6 +78,7 @@ void read_schedule(OptionReader& reader, ScheduleOptions& schedule) {
   constexpr std::int64_t kMost = 1'000'000'000;
   constexpr double kLongestDelayUs = 1e6;
   constexpr std::int64_t kDeepest = 100;
+  constexpr std::int64_t kMostStates = 65'534;
   reader.choice("schedule", schedule.kind,
                 {{"clock", ScheduleKind::clock},
                  {"delays", ScheduleKind::delays},
@@ -88,6 +89,8 @@ void read_schedule(OptionReader& reader, ScheduleOptions& schedule) {
                  "with schedule=delays, steps between two delays on average");
   reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs,
               "with schedule=delays, the longest delay in microseconds of virtual time");
+  reader.integer("delay_state", schedule.delay_state, 0, kMostStates,
+                 "with schedule=delays, the state whose accesses are delayed; null: every step");
   reader.integer("depth", schedule.depth, 1, kDeepest,
                  "with schedule=priorities, one more than the priority changes in a stretch");
   reader.integer("steps", schedule.steps, 1, kMost, "with schedule=priorities, steps in a stretch");

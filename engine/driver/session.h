@@ -42,6 +42,8 @@ struct RunOptions {
   double epoch_us = 10'000;  ///< length of an epoch, unless a worker holds it back
   /// The number of events of the measured window recorded at most; 0: none. Virtual machine only.
   std::size_t timeline_events = 0;
+  /// Whether the timeline's JSON has the events as one text (observe/recorded_timeline.h).
+  bool timeline_packed = false;
   /// The bytes of history recorded at most (engine/observe/history.h), warm-up included; the run
   /// ends when the limit is reached. 0: none.
   std::size_t history_bytes = 0;

@@ -188,6 +188,7 @@ class Worker {
   }
 
   void start_measuring(Ticks now) {
+    timeline::tell<M>(timeline::What::window);
     forget_measurements();
     // relaxed: the phase's acquire has made the times visible.
     measurements_.start =
@@ -362,6 +363,8 @@ class Worker {
     const Ticks from = begin.from;
     const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
     Ticks start = begin.start;
+    timeline::tell<M>(timeline::What::transaction, static_cast<std::uint32_t>(type),
+                      M::kRecords ? M::now() - arrived : 0);
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       if (is_behind_window(start)) [[unlikely]] {
         measurements_.count_unfinished(type, start - arrived, took(start));
@@ -374,6 +377,7 @@ class Worker {
       tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
+        timeline::tell<M>(timeline::What::transaction_end, 0, end - arrived);
         measurements_.count_end(type, attempt, end - start, end - arrived, took(end));
         backoff_.on_commit(type, prior_aborts, attempts_->policy());
         if constexpr (Scheduling::kSchedules) scheduling_.ended(type, end - start - attempt.waited);
@@ -387,7 +391,11 @@ class Worker {
       start = back_off(type, prior_aborts, end);
       if constexpr (Scheduling::kSchedules) {
         const Ticks again = scheduling_.start_again(start);
-        if (again > start) start = hold_until(again, M::now());
+        if (again > start) {
+          timeline::tell<M>(timeline::What::hold);
+          start = hold_until(again, M::now());
+          timeline::tell<M>(timeline::What::hold_end);
+        }
       }
     }
   }

@@ -87,6 +87,7 @@ concept RecordingMachine =
       M::record_into(timeline);
       { M::recording() } -> std::same_as<bool>;
       M::record(what, subject, number);
+      M::on_access(subject);
     };
 
 }  // namespace heddle

@@ -105,7 +105,7 @@ void prefer(std::byte* start, std::size_t bytes, int node) {
   constexpr int kBits = 8 * static_cast<int>(sizeof(unsigned long));
   unsigned long mask[kNodesMax / kBits] = {};
   mask[node / kBits] = 1UL << (node % kBits);
-  // The kernel leaves out the last of the bits that it is told of.
+  // The kernel leaves out the last bit of the number it gets.
   (void)syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, mask, kNodesMax + 1, 0);
 }
 

@@ -35,6 +35,9 @@ struct ScheduleOptions {
   /// `delay_us` of virtual time.
   std::uint64_t delay_every = 100;
   double delay_us = 10;
+  /// With `delays`: only the accesses of this state are steps. A step of known variance shows
+  /// whether an analysis of latencies finds it.
+  std::optional<std::uint32_t> delay_state = {};
 
   /// With `priorities`: of every `steps` steps, `depth` - 1 drawn at random lower the priority of
   /// the core that would make them. One such stretch triggers an error that needs `depth` steps in

@@ -89,6 +89,10 @@ void VirtualMachine::on_transaction() noexcept {
   if (charging != nullptr) charging->transaction();
 }
 
+void VirtualMachine::on_access(std::uint32_t state) noexcept {
+  if (charging != nullptr) charging->access(state);
+}
+
 std::uintptr_t VirtualMachine::number_of(const void* object) noexcept {
   if (charging != nullptr) return charging->number_of(object);
   return running != nullptr ? running->number_of(object) : reinterpret_cast<std::uintptr_t>(object);

@@ -66,6 +66,8 @@ struct VirtualMachine {
   static void on_control() noexcept;
   static void prefetch(const std::byte* from, std::size_t bytes) noexcept;
   static void on_transaction() noexcept;
+  /// An access of a transaction begins; `state` is its number in the workload.
+  static void on_access(std::uint32_t state) noexcept;
   /// Whether the cores fetch rows before they use them: if the model lets them fetch lines ahead.
   [[nodiscard]] static bool looks_ahead() noexcept;
   static void fetch_ahead(const void* from, std::size_t bytes) noexcept;

@@ -52,8 +52,14 @@ class VirtualCores final : public Cores {
     for (std::size_t core = 0; core < cores_.size(); ++core) core_of_rank_[ranks_[core]] = core;
     const ScheduleOptions& schedule = options.machine.schedule;
     if (schedule.kind == ScheduleKind::delays) {
-      delays_.emplace(schedule.delay_every,
-                      std::max<Ticks>(1, VirtualMachine::ticks(schedule.delay_us)), random());
+      Delays delays(schedule.delay_every,
+                    std::max<Ticks>(1, VirtualMachine::ticks(schedule.delay_us)), random());
+      if (schedule.delay_state.has_value()) {
+        delayed_state_ = *schedule.delay_state;
+        access_delays_ = delays;
+        return;
+      }
+      delays_ = delays;
       word_ = std::max<Ticks>(1, word_);  // or time would stand still, and no step would be seen
     }
   }
@@ -122,6 +128,10 @@ class VirtualCores final : public Cores {
   void row() { clock_ += row_; }
   void control() { clock_ += control_; }
   void transaction() { clock_ += transaction_; }
+  void access(std::uint32_t state) {
+    if (state == delayed_state_ && access_delays_) [[unlikely]]
+      spend(access_delays_->step());
+  }
 
   void pause() override { spend(pause_); }
 
@@ -320,6 +330,8 @@ class VirtualCores final : public Cores {
   std::size_t left_to_do_ = 0;
   Ticks latest_ = 0;  ///< when the last core left
   std::optional<Delays> delays_;
+  std::optional<Delays> access_delays_;  ///< of the accesses of one state
+  std::uint32_t delayed_state_ = 0;
   Ticks others_horizon_ = 0;  ///< the horizon, where cores are delayed
   Fiber outside_;
 };

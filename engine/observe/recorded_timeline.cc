@@ -1,7 +1,11 @@
 #include "observe/recorded_timeline.h"
 
+#include <span>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
+#include "observe/base64.h"
 #include "protocol/outcome.h"
 #include "protocol/timeline.h"
 
@@ -55,7 +59,15 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
       row.push_back(event.subject);
       row.push_back(event.number);
       break;
-    case What::dependency: row.push_back(event.subject); break;
+    case What::transaction:
+      row.push_back(event.subject);
+      row.push_back(static_cast<double>(event.number) / ticks_per_ns);
+      break;
+    case What::transaction_end:
+      row.push_back(static_cast<double>(event.number) / ticks_per_ns);
+      break;
+    case What::dependency:
+    case What::wake: row.push_back(event.subject); break;
     case What::access_end:
     case What::replayed:
     case What::wait_end:
@@ -64,6 +76,13 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
     case What::commit:
     case What::backoff:
     case What::backoff_end:
+    case What::window:
+    case What::hold:
+    case What::hold_end:
+    case What::validate:
+    case What::install:
+    case What::release:
+    case What::undo:
     case What::count_: break;
   }
 }
@@ -71,6 +90,17 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
 }  // namespace
 
 std::string RecordedTimeline::to_json() const {
+  if (packed_) {
+    const std::vector<TimelineEvent>& recorded = timeline_.events();
+    return Json{{"tables", tables_},
+                {"dropped", timeline_.dropped()},
+                {"began", began_},
+                {"ticks_per_us", ticks_per_ns_ * 1000},
+                {"whats", timeline::kWhatNames},
+                {"nobody", Timeline::kNobody},
+                {"packed", base64(std::as_bytes(std::span(recorded)))}}
+        .dump();
+  }
   Json events = Json::array();
   for (const TimelineEvent& event : timeline_.events()) {
     // A core may have been behind the one that opened the window.

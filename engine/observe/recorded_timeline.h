@@ -15,8 +15,9 @@ namespace heddle {
 class RecordedTimeline {
  public:
   /// @param most events
-  explicit RecordedTimeline(std::size_t most)
-      : timeline_(most, static_cast<std::uint16_t>(timeline::What::attempt)) {}
+  /// @param packed to_json() packs the events: a tenth of the time and half of the memory
+  explicit RecordedTimeline(std::size_t most, bool packed = false)
+      : timeline_(most, static_cast<std::uint16_t>(timeline::What::attempt)), packed_(packed) {}
 
   template <class M>
   void name_tables(const Storage<M>& storage) {
@@ -54,10 +55,22 @@ class RecordedTimeline {
   ///     commit        begins
   ///     end           commit, rollback or abort; reason; state or -1
   ///     backoff, backoff_end
+  ///     window        of this core begins: the result counts the transactions that follow.
+  ///     transaction   begins: type's number, nanoseconds since it arrived
+  ///     transaction_end  its latency in nanoseconds.
+  ///     hold, hold_end   admission held back the next attempt
+  ///     validate, install, release  steps of the commit after the locks on its write set
+  ///     undo          of the attempt begins
+  ///     wake          core whose wait for a lock it ends
+  ///
+  /// Packed, it has `packed` in place of `events`: the TimelineEvents, their bytes in base 64.
+  /// Their times and durations are ticks; `ticks_per_us`, `began` (the window), `whats` (the names
+  /// by number) and `nobody` explain them.
   [[nodiscard]] std::string to_json() const;
 
  private:
   Timeline timeline_;
+  bool packed_;
   std::vector<std::string> tables_;
   std::uint64_t began_ = 0;
   double ticks_per_ns_ = 1;

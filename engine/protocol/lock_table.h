@@ -351,6 +351,7 @@ class LockTable {
       request->exclusive = request->exclusive || request->upgrading;
       request->upgrading = false;
       request->granted = true;
+      timeline::tell<M>(timeline::What::wake, static_cast<std::uint32_t>(request->owner->worker));
       Signal<M>& signal = request->owner->granted;
       signal.publish(signal.load() + kGrant);
     }

@@ -90,6 +90,7 @@ class MultiversionTransaction final
   bool commit() {
     if (!await_dependencies()) return false;
     Core::lock_write_set();
+    timeline::tell<M>(timeline::What::validate);
     for (const auto& locked : this->locked_) {
       const Access<M>& access = set_[locked.entry];
       if ((access.record->word.peek() & ~tid::kLock) == access.seen) continue;
@@ -100,6 +101,7 @@ class MultiversionTransaction final
     }
     // No conflict can occur any more, so other transactions need not wait until everything is
     // installed: a transaction that overwrites one of these rows waits for its record's lock.
+    timeline::tell<M>(timeline::What::install);
     end(timestamp_);
     for (const auto& locked : this->locked_) install(locked.entry);
     this->locked_.clear();

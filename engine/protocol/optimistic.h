@@ -9,6 +9,7 @@
 #include "protocol/access_set.h"
 #include "protocol/node_set.h"
 #include "protocol/outcome.h"
+#include "protocol/timeline.h"
 #include "storage/storage.h"
 
 namespace heddle {
@@ -201,6 +202,7 @@ class OptimisticCore {
   bool commit_core() {
     if (seeded<M>(SeededFault::validate_before_locks) && !validate(false)) return false;
     lock_write_set();
+    timeline::tell<M>(timeline::What::validate);
     // The serialization point: after the locks, before the validation.
     const std::uint64_t epoch = storage_.epochs().current();
     if (!seeded<M>(SeededFault::validate_before_locks) && !validate()) return false;
@@ -210,6 +212,7 @@ class OptimisticCore {
       return false;
     }
     last_version_ = version;
+    timeline::tell<M>(timeline::What::install);
     install(version);
     return true;
   }

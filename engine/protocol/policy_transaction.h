@@ -15,6 +15,7 @@
 #include "protocol/policy_runtime.h"
 #include "protocol/replay_log.h"
 #include "protocol/stored_procedure.h"
+#include "protocol/timeline.h"
 #include "protocol/transaction_context.h"
 #include "storage/storage.h"
 
@@ -69,6 +70,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
       Core::note_refusal();
       return false;
     }
+    timeline::tell<M>(timeline::What::release);
     publication_.leave(this->last_version());
     return true;
   }

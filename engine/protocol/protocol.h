@@ -78,7 +78,10 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
       attempt.reason = txn.reason();
       attempt.state = txn.reason_state();
     }
-    if (!ended || outcome == Outcome::rollback) txn.abort();
+    if (!ended || outcome == Outcome::rollback) {
+      timeline::tell<M>(timeline::What::undo);
+      txn.abort();
+    }
     attempt.outcome = ended ? outcome : Outcome::abort;
     attempt.waited = txn.waited();
     attempt.commit += took();

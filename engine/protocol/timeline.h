@@ -31,13 +31,27 @@ enum class What : std::uint16_t {
   end,           ///< of the attempt: Outcome; AbortReason, and the state above kReasonBits
   backoff,       ///< begins
   backoff_end,
+  window,           ///< the core's measured window begins: later transactions count
+  transaction,      ///< the first attempt begins: type; ticks since the transaction arrived
+  transaction_end,  ///< its latency in ticks
+  hold,             ///< admission holds back the next attempt
+  hold_end,
+  validate,  ///< of the commit: the write set is locked, the validation begins
+  install,   ///< of the commit: validated, the installation begins
+  release,   ///< of the commit: installed, locks and access lists are left
+  undo,      ///< the attempt is undone: its locks and what it published
+  wake,      ///< ends another's wait for a lock: the core that waits
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::count_)> kWhatNames{
-    "spun",     "attempt",      "access",     "access_end", "replayed",    "wait",
-    "wait_end", "wait_skipped", "dependency", "validation", "publication", "retry",
-    "commit",   "end",          "backoff",    "backoff_end"};
+    "spun",       "attempt",     "access",          "access_end",
+    "replayed",   "wait",        "wait_end",        "wait_skipped",
+    "dependency", "validation",  "publication",     "retry",
+    "commit",     "end",         "backoff",         "backoff_end",
+    "window",     "transaction", "transaction_end", "hold",
+    "hold_end",   "validate",    "install",         "release",
+    "undo",       "wake"};
 
 /// The goal of a wait: a lock, a number of the other transaction's accesses, or its end.
 inline constexpr std::uint64_t kUntilGranted = 0;
@@ -84,8 +98,10 @@ class AccessScope {
   template <class Key>
   AccessScope(AccessKind kind, AccessId state, const TableBase<M>& table, Key key) {
     if constexpr (M::kRecords) {
-      if (!M::recording()) return;
-      tell<M>(What::access, AccessSubject{state, kind, table.number()}.packed(), key());
+      if (M::recording()) {
+        tell<M>(What::access, AccessSubject{state, kind, table.number()}.packed(), key());
+      }
+      M::on_access(state);
     }
   }
   AccessScope(const AccessScope&) = delete;

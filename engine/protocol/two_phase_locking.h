@@ -13,6 +13,7 @@
 #include "protocol/optimistic.h"
 #include "protocol/protocol.h"
 #include "protocol/stored_procedure.h"
+#include "protocol/timeline.h"
 #include "protocol/wait_graph.h"
 
 namespace heddle {
@@ -85,6 +86,7 @@ class LockingTransaction final : public OptimisticCore<M>,
   /// On false, abort() must follow.
   bool commit() {
     if (!Core::commit_core()) return false;
+    timeline::tell<M>(timeline::What::release);
     runtime_.table.committed(owner_);
     release_all();
     return true;

@@ -14,6 +14,7 @@
 #include "protocol/grant/policy.h"
 #include "protocol/lock_request.h"
 #include "protocol/spin_latch.h"
+#include "protocol/timeline.h"
 
 namespace heddle {
 
@@ -335,6 +336,7 @@ class WaitGraph final : private grant::Dependencies {
   }
 
   static void wake(Owner& owner) {
+    timeline::tell<M>(timeline::What::wake, static_cast<std::uint32_t>(owner.worker));
     Signal<M>& signal = owner.granted;
     signal.publish(signal.load() + kGrant);
   }

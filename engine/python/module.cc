@@ -255,6 +255,8 @@ void bind_run_options(py::module_& module) {
       .def_readwrite("timeline_events", &RunOptions::timeline_events,
                      "The most events of the window to record, virtual machine only: the result "
                      "has a `timeline` (engine/observe/recorded_timeline.h).")
+      .def_readwrite("timeline_packed", &RunOptions::timeline_packed,
+                     "Whether the `timeline` has its events as one text, for long recordings.")
       .def_readwrite("history_bytes", &RunOptions::history_bytes,
                      "The most bytes of history to record; the run ends at this limit.")
       .def_readwrite("trace_bytes", &RunOptions::trace_bytes,

@@ -28,6 +28,7 @@ NUMBERS = {
     ],
     "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
     "timeline": ["seconds", "warmup", "events", "until_us"],
+    "variance": ["seconds", "warmup", "events", "k", "d", "draw_share"],
     "evaluate --switch": ["seconds", "warmup", "intervals", "seed", "machine.cores"],
     "serve": [
         *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
@@ -86,6 +87,11 @@ WORDS: dict[str, list[str]] = {
         *("output=null", "output=/proc/x", "picture=", "picture=dir"),
         *("draw_cores=[-1]", "draw_cores=[a]"),
         *("seconds=1e300", "warmup=1e300", "seconds=1e-300"),
+    ],
+    "variance": [
+        *("policy=", "policy=./dir", "policy=binary.json", "types=[]", "types=[1]"),
+        *("output=dir", "output=/proc/x", "picture=", "picture=dir", "picture=x.txt"),
+        *("d=-1", "d=2", "k=0", "draw_share=nan", "machine=threads", "seconds=1e-300"),
     ],
     "evaluate --switch": [
         *("policy=", "policy=silo,occ", "policy=./dir,occ", "policy=occ,binary.json", "policy=occ"),
@@ -182,6 +188,7 @@ SMALL = {
     "train": [*VIRTUAL, "search=evolution", "validation.enabled=false"],
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
+    "variance": ["policy=silo", "machine.cores=2"],
     "evaluate --switch": ["machine=virtual", "machine.cores=2", "seconds=0.01", "intervals=10"],
     "serve": ["workload=ycsb", "workload.records=100", "policy=new.json", "seconds=0.01"],
     "trace record": [

@@ -73,7 +73,7 @@ def test_a_run_of_an_earlier_version_is_reported_listed_and_compared() -> None:
     assert (found.finished, found.missing) == (True, [])
     assert found.typed == [*QUICK, MIX, RUNGS, "robust.combine=worst"]
     assert found.dotted_settings["evaluation.rungs"] == "[1, 1]"
-    done = run("report", str(folder.path), "timeline.enabled=false")
+    done = run("report", str(folder.path), "timeline.enabled=false", "variance.enabled=false")
     assert done.exit_code == 0, done.output
     page = folder.report.read_text()
     assert "Comparison with the baselines, on 4 virtual cores (warehouses 4)" in page
@@ -125,7 +125,7 @@ def test_a_run_with_an_unsupported_checkpoint_is_refused_in_a_sentence() -> None
     assert done.exit_code == 2
     (line,) = [line for line in done.output.splitlines() if line.startswith("error: ")]
     assert "the run was started by another version (schema_version 3" in line
-    done = run("report", str(folder.path), "timeline.enabled=false")
+    done = run("report", str(folder.path), "timeline.enabled=false", "variance.enabled=false")
     assert done.exit_code == 0, done.output
     assert "Comparison with the baselines" in folder.report.read_text()
 

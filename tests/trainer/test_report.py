@@ -102,7 +102,9 @@ def folder(fake_engine: ModuleType, trained: Path, tmp_path: Path) -> RunFolder:
 
 
 def report(*typed: str) -> Result:
-    return CliRunner().invoke(heddle, ["report", *typed, "timeline.enabled=false"])
+    return CliRunner().invoke(
+        heddle, ["report", *typed, "timeline.enabled=false", "variance.enabled=false"]
+    )
 
 
 def page_of(folder: RunFolder, *typed: str) -> str:

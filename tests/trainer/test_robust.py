@@ -411,7 +411,7 @@ def test_a_sweep_reports_a_bad_scenario_before_the_first_run(elsewhere: ModuleTy
 
 def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
-    done = run("report", str(folder), "timeline.enabled=false")
+    done = run("report", str(folder), "timeline.enabled=false", "variance.enabled=false")
     assert done.exit_code == 0, done.output
     text = (folder / "report.html").read_text()
     for words in (
@@ -424,7 +424,10 @@ def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
         assert words in text, words
     assert "Missing parts" not in text
     (folder / "scenario-2" / "comparison.json").unlink()
-    assert run("report", str(folder), "timeline.enabled=false").exit_code == 0
+    assert (
+        run("report", str(folder), "timeline.enabled=false", "variance.enabled=false").exit_code
+        == 0
+    )
     assert "the closing comparison (warehouses 4)" in (folder / "report.html").read_text()
 
 

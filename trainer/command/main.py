@@ -40,6 +40,10 @@ COMMANDS = {
         "trainer.command.timeline:timeline",
         "Record the events of a run on virtual cores.",
     ),
+    "variance": LazyCommand(
+        "trainer.command.variance:variance",
+        "Decompose the variance of latency, and rank its factors.",
+    ),
     "policy": LazyCommand(
         "trainer.command.policy:policy",
         "Show, compare, convert, publish and re-measure policies.",

@@ -109,4 +109,5 @@ def add_sweep_page(sweep: Sweep, wanted: PageConfig, display: Display) -> None:
 
 def _drawn(wanted: PageConfig) -> ReportConfig:
     timeline = str(wanted.timeline).lower()
-    return compose_settings("report", [f"timeline.enabled={timeline}"], ReportConfig)
+    recorded = [f"{part}.enabled={timeline}" for part in ("timeline", "variance")]
+    return compose_settings("report", recorded, ReportConfig)

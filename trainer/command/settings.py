@@ -40,6 +40,7 @@ from trainer.config import (
     SwitchConfig,
     TimelineConfig,
     TrainConfig,
+    VarianceConfig,
     register_schemas,
 )
 from trainer.renamed import RENAMED
@@ -57,6 +58,7 @@ Settings = TypeVar(
     ContestConfig,
     FidelityConfig,
     TimelineConfig,
+    VarianceConfig,
     NightlyConfig,
     ServeConfig,
     SwitchConfig,

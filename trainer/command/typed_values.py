@@ -34,6 +34,7 @@ from trainer.config import (
     SwitchConfig,
     TimelineConfig,
     TrainConfig,
+    VarianceConfig,
     VirtualConfig,
 )
 from trainer.search.registry import SEARCHES
@@ -77,6 +78,7 @@ COMMANDS = MappingProxyType(
         "trace_record": RecordConfig,
         "timeline": TimelineConfig,
         "train": TrainConfig,
+        "variance": VarianceConfig,
     }
 )
 """The settings of each primary configuration."""

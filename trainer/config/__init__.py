@@ -27,7 +27,13 @@ from trainer.config.place import (
 )
 from trainer.config.running import CheckConfig, RecordConfig, ServeConfig, SwitchConfig
 from trainer.config.schemas import register_schemas
-from trainer.config.showing import ReportConfig, ReportTimelineConfig, TimelineConfig
+from trainer.config.showing import (
+    ReportConfig,
+    ReportTimelineConfig,
+    ReportVarianceConfig,
+    TimelineConfig,
+    VarianceConfig,
+)
 from trainer.config.training import (
     MlflowConfig,
     PageConfig,
@@ -61,6 +67,7 @@ __all__ = [
     "RecordConfig",
     "ReportConfig",
     "ReportTimelineConfig",
+    "ReportVarianceConfig",
     "RobustConfig",
     "RunConfig",
     "ScheduleConfig",
@@ -74,6 +81,7 @@ __all__ = [
     "TrainingConfig",
     "TuningConfig",
     "ValidationConfig",
+    "VarianceConfig",
     "VerdictConfig",
     "VirtualConfig",
     "register_schemas",

@@ -68,6 +68,7 @@ class VirtualConfig(MachineConfig):
     schedule: str = MISSING
     delay_every: int = MISSING
     delay_us: float = MISSING
+    delay_state: int | None = None
     depth: int = MISSING
     steps: int = MISSING
     rescue: bool | None = None
@@ -87,6 +88,8 @@ class VirtualConfig(MachineConfig):
         }
         if self.rescue is not None:
             plain["rescue"] = str(self.rescue).lower()
+        if self.delay_state is not None:
+            plain["delay_state"] = self.delay_state
         return {key: str(value) for key, value in (plain | asdict(self.costs)).items()}
 
 

@@ -8,7 +8,7 @@ from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.nightly import NightlyConfig
 from trainer.config.place import MachineConfig, ScheduleConfig, VirtualConfig
 from trainer.config.running import CheckConfig, RecordConfig, ServeConfig, SwitchConfig
-from trainer.config.showing import ReportConfig, TimelineConfig
+from trainer.config.showing import ReportConfig, TimelineConfig, VarianceConfig
 from trainer.config.training import TrainConfig
 
 
@@ -29,6 +29,7 @@ def register_schemas() -> None:
     store.store("trace_record_schema", RecordConfig)
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
+    store.store("variance_schema", VarianceConfig)
     store.store("evaluate_schema", EvaluateConfig)
     store.store("threads_schema", MachineConfig, group="machine")
     store.store("schedule_schema", ScheduleConfig, group="schedule")

@@ -1,10 +1,11 @@
-"""The settings of `heddle timeline` and `heddle report`."""
+"""The settings of `heddle timeline`, `heddle variance` and `heddle report`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trainer.config.place import PlaceConfig
+from trainer.config.measuring import TuningConfig
+from trainer.config.place import PlaceConfig, ScheduleConfig
 
 
 @dataclass
@@ -35,6 +36,39 @@ class TimelineConfig(PlaceConfig):
 
 
 @dataclass
+class VarianceConfig(PlaceConfig):
+    """`heddle variance`; `machine` is a virtual one.
+
+    Attributes:
+        policy: policies to run; those after the first are compared with it.
+        types: transaction types to show; null = all.
+        seconds: length of the recording, in virtual time.
+        warmup: virtual time before the recording.
+        events: most events to record.
+        k: most factors of a type.
+        d: least share of the variance that a factor has.
+        output: file for all results; null = none.
+        picture: image of the variance trees; null = none.
+        draw_share: least share of the variance of a node in the image.
+        tuning: the sweep of `silo_tuned`.
+        schedule: which transaction starts next, unless a policy's name sets it (`silo+smf`).
+    """
+
+    policy: list[str] = field(default_factory=lambda: ["silo_tuned"])
+    types: list[str] | None = None
+    seconds: float = 0.02
+    warmup: float = 0.005
+    events: int = 2_000_000
+    k: int = 5
+    d: float = 0.01
+    output: str | None = None
+    picture: str | None = None
+    draw_share: float = 0.03
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+
+
+@dataclass
 class ReportTimelineConfig:
     """The timelines in a report.
 
@@ -54,6 +88,25 @@ class ReportTimelineConfig:
 
 
 @dataclass
+class ReportVarianceConfig:
+    """The variance of latency in a report.
+
+    Attributes:
+        enabled: whether the report has it.
+        seconds: length of the recording, in virtual time.
+        warmup: virtual time before the recording.
+        events: most events to record.
+        seed: of the inputs.
+    """
+
+    enabled: bool = True
+    seconds: float = 0.01
+    warmup: float = 0.005
+    events: int = 2_000_000
+    seed: int = 1
+
+
+@dataclass
 class ReportConfig:
     """`heddle report`.
 
@@ -62,9 +115,11 @@ class ReportConfig:
         output: page; null = `report.html` in the run's folder, or here for several runs.
         beside: seed policy that the table is compared with; null = the nearest.
         timeline: the timelines, for runs on virtual cores.
+        variance: the variance of latency, for runs on virtual cores.
     """
 
     runs_dir: str = "runs"
     output: str | None = None
     beside: str | None = None
     timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)
+    variance: ReportVarianceConfig = field(default_factory=ReportVarianceConfig)

@@ -106,7 +106,8 @@ class PageConfig:
 
     Attributes:
         enabled: whether to write `report.html`.
-        timeline: whether it has timelines, for which the workload is loaded once more.
+        timeline: whether it has timelines and the variance of latency, for which the workload is
+            loaded twice more.
     """
 
     enabled: bool = True

@@ -37,10 +37,12 @@ from trainer.report.figures import (
     waited_by_state,
     waiting_places,
 )
+from trainer.report.recording import NoRecordingError
 from trainer.report.saved_run import Missing, SavedRun, SavedScenario
 from trainer.report.saved_sweep import SEED, SavedSweep, SweptKind
 from trainer.report.table import TableView, table_view
-from trainer.report.window import Drawn, NoWindowError, draw_windows
+from trainer.report.variance import VarianceView, variance_view
+from trainer.report.window import Drawn, draw_windows
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict
@@ -117,6 +119,7 @@ class RunView:
     aborts: list[tuple[str, list[Place]]] = field(default_factory=list)
     windows: list[Drawn] = field(default_factory=list)
     no_windows: str = ""
+    variances: list[VarianceView] = field(default_factory=list)
 
 
 def make_page(runs: Sequence[SavedRun], config: ReportConfig, typed: str, display: Display) -> str:
@@ -338,6 +341,8 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
         _add_policy(view, run, run.policy, seed, explanation)
         if config.timeline.enabled and with_windows:
             _add_windows(view, run, run.policy, seed, config, number)
+        if config.variance.enabled and with_windows:
+            _add_variances(view, run, run.policy, config, number)
     return view
 
 
@@ -540,11 +545,35 @@ def _add_windows(
                 config.timeline,
                 f"window{number}-{at}-",
             )
-        except NoWindowError as error:
+        except NoRecordingError as error:
             what = f"the timelines{_in(scenario)}"
             view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
             return
         view.windows += [replace(window, name=f"{window.name}{_in(scenario)}") for window in drawn]
+
+
+def _add_variances(
+    view: RunView, run: SavedRun, policy: PolicyDocument, config: ReportConfig, number: int
+) -> None:
+    """Add the section of each scenario on virtual cores that has a verdict."""
+    tuned = run.checkpoint.tuned
+    for at, scenario in enumerate(run.scenarios):
+        if not scenario.virtual or scenario.best is None:
+            continue
+        try:
+            found = variance_view(
+                scenario,
+                scenario.best[0],
+                tuned[at] if at < len(tuned) else None,
+                (LEARNED, policy),
+                config.variance,
+                f"variance{number}-{at}-",
+            )
+        except NoRecordingError as error:
+            what = f"the variance of latency{_in(scenario)}"
+            view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
+            return
+        view.variances.append(replace(found, name=_in(scenario)))
 
 
 def _count(value: float) -> str:

@@ -6,16 +6,15 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
-from envs import Evaluator, MeasuringError, of_policy
+from envs import of_policy
 from envs.timeline import Attempt, Timeline, attempts_between
 from policies import PolicyDocument, to_json
-from policies.errors import shown
 from policies.in_words import policy_words
-from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
+from trainer.config import ReportTimelineConfig
 from trainer.report.drawn import as_svg, style
+from trainer.report.recording import recording_evaluator
 from trainer.report.saved_run import SavedScenario
 from trainer.timeline.picture import Window, window_figure
 
@@ -24,10 +23,6 @@ LONGEST_US = 60.0
 SHORTEST_US = 6.0
 ATTEMPTS = 2.5
 """The length of a window, in attempts of median duration."""
-
-
-class NoWindowError(ValueError):
-    """A run has no timeline; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -60,62 +55,24 @@ def draw_windows(
         prefix: of the pictures' names in the page.
 
     Raises:
-        NoWindowError: the recording is not possible.
+        NoRecordingError: the recording is not possible.
     """
-    where, seed = _machine_of(run), _seed_of(run)
-    try:
-        evaluator = Evaluator(
-            workload_options(run.workload),
-            where.cores,
-            machine=where.options(),
-            seed=seed,
-        )
-        try:
-            recorded = {
-                name: evaluator.record(
-                    of_policy(name, to_json(policy)),
-                    config.seconds,
-                    warmup=config.warmup,
-                    seed=config.seed,
-                    events=EVENTS,
-                )
-                for name, policy in policies.items()
-            }
-        finally:
-            evaluator.close()
-    except (ImportError, ValueError, MeasuringError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise NoWindowError(reason) from error
+    with recording_evaluator(run) as evaluator:
+        recorded = {
+            name: evaluator.record(
+                of_policy(name, to_json(policy)),
+                config.seconds,
+                warmup=config.warmup,
+                seed=config.seed,
+                events=EVENTS,
+            )
+            for name, policy in policies.items()
+        }
     length = _length_us(list(recorded.values()))
     return [
         _draw(name, timeline, length, config.lanes, f"{prefix}{number}")
         for number, (name, timeline) in enumerate(recorded.items())
     ]
-
-
-def _machine_of(run: SavedScenario) -> VirtualConfig:
-    """Return the virtual cores of a run."""
-    kept: Any = run.settings.get("machine")
-    try:
-        costs = CostsConfig(**kept["costs"])
-        names = {field.name for field in fields(VirtualConfig)}
-        if unknown := sorted({*kept} - names):
-            raise NoWindowError(
-                f"config.yaml has settings of another version of Heddle: machine.{unknown[0]}"
-            )
-        cores = kept.get("cores")
-        if cores is not None and not isinstance(cores, int):
-            raise NoWindowError(f"config.yaml: {shown(cores)} is not a number of cores")
-        return VirtualConfig(**{**kept, "costs": costs})
-    except (KeyError, TypeError) as error:
-        raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
-
-
-def _seed_of(run: SavedScenario) -> int:
-    seed = run.settings.get("seed", 1)
-    if not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise NoWindowError(f"config.yaml: {shown(seed)} is not a seed")
-    return seed
 
 
 def _length_us(timelines: Sequence[Timeline]) -> float:

@@ -118,6 +118,87 @@ TEST(RecordedTimeline, TellsOfEveryAttemptOfTheWindow) {
   }
 }
 
+/// The latencies of the transactions that the result counts, which the recording must add up to.
+class Latencies {
+ public:
+  void follow(const Json& event) {
+    const int core = event.at(1);
+    const std::string what = event.at(2);
+    const double time = event.at(0);
+    Core& here = cores_[core];
+    if (what == "window") {
+      here.counts = true;
+    } else if (what == "transaction") {
+      here.arrived = time - event.at(4).get<double>();
+      here.begun = here.counts;
+    } else if (what == "transaction_end" && here.begun) {
+      EXPECT_DOUBLE_EQ(event.at(3).get<double>(), time - here.arrived) << event;
+      ++count_;
+    } else if (what == "wait") {
+      here.waits = true;
+    } else if (what == "wait_end") {
+      here.waits = false;
+    } else if (what == "wake") {
+      // The recording may begin after the wait of a transaction that was woken before the window,
+      // and the end of the run ends a wait before its lock is released.
+      const bool within = here.counts && time < kSeconds * 1e9;
+      EXPECT_TRUE(!within || cores_[event.at(3)].waits) << event;
+      ++wakes_;
+    } else if (what == "commit") {
+      here.last_step = 0;
+    } else if (kSteps.contains(what)) {
+      EXPECT_GT(kSteps.at(what), here.last_step) << event;
+      here.last_step = kSteps.at(what);
+      steps_.insert(what);
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t wakes() const { return wakes_; }
+  [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+
+ private:
+  struct Core {
+    double arrived = 0;
+    bool counts = false;
+    bool begun = false;
+    bool waits = false;
+    int last_step = 0;
+  };
+  static inline const std::map<std::string, int> kSteps{
+      {"validate", 1}, {"install", 2}, {"release", 3}};
+  std::map<int, Core> cores_;
+  std::set<std::string> steps_;
+  std::size_t count_ = 0;
+  std::size_t wakes_ = 0;
+};
+
+TEST(RecordedTimeline, HasTheLatencyOfEveryTransactionThatCounts) {
+  const Way detecting{
+      "2pl", {.protocol = "two_phase_locking", .protocol_options = {{"conflict", "detect"}}}};
+  for (const Way& way : {Way{"silo", {}}, locking(), detecting, ic3()}) {
+    for (const double warmup : {0.0, kSeconds}) {
+      SCOPED_TRACE(way.name + ", warm-up " + std::to_string(warmup));
+      const Json result = run(way, kPlenty, warmup);
+      Latencies latencies;
+      for (const Json& event : result.at("timeline").at("events")) latencies.follow(event);
+      EXPECT_EQ(latencies.count(), result.at("commits"));
+      EXPECT_EQ(latencies.wakes() > 0, way.name == "2pl");
+      EXPECT_EQ(latencies.steps(), way.name == "silo" ? 2U : 3U);
+    }
+  }
+}
+
+TEST(RecordedTimeline, PacksTheSameEvents) {
+  Way way = locking();
+  const Json events = run(way, kPlenty).at("timeline").at("events");
+  way.options.timeline_packed = true;
+  const Json packed = run(way, kPlenty).at("timeline");
+  EXPECT_EQ(packed.at("packed").get<std::string>().size(),
+            events.size() * sizeof(TimelineEvent) / 3 * 4);
+  EXPECT_FALSE(packed.contains("events"));
+  EXPECT_EQ(packed.at("whats").at(1), "attempt");
+}
+
 TEST(RecordedTimeline, BeginsWithTheAttemptsThatAreGoingOn) {
   const Json events = run(ic3(), kPlenty).at("timeline").at("events");
   EXPECT_LT(events.front().at(0), 0);

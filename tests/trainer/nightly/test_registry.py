@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from policies import Signature, save
 from tests.trainer.nightly.some_nights import FIRST, one_day, peak, table
-from trainer.command import nightly
+from trainer.command import one_night
 from trainer.command.main import heddle
 from trainer.mlflow_store import MlflowStore
 from trainer.nightly.night import Plan
@@ -91,7 +91,7 @@ def a_promotion(
         serve(state, signature, 0)
         return plan.night(Outcome.PROMOTED, "better", {})
 
-    monkeypatch.setattr(nightly, "run_night", promoted)
+    monkeypatch.setattr(one_night, "run_night", promoted)
     return ["nightly", f"trace={one_day(tmp_path / 'shop')}", f"state={state.path}"]
 
 
