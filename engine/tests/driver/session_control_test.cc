@@ -82,7 +82,8 @@ TEST(SessionOptions, RefuseAPolicyThatDoesNotFit) {
   const Signature micro = workload_signature(kMicro);
   EXPECT_EQ(refusal_of({.protocol = "policy_table"}), "protocol policy_table needs a policy");
   EXPECT_EQ(refusal_of({.policy = tables::occ(micro)}),
-            "protocol silo does not execute a policy; use policy_table");
+            "protocol silo does not execute a policy; use policy_table, "
+            "or backoff policy for its backoff alone");
   EXPECT_EQ(refusal_of({.protocol = "policy_table",
                         .policy = tables::occ(workload_signature({{"name", "ycsb"}}))}),
             "the policy is for another workload: its signature differs");
