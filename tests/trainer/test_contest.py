@@ -93,6 +93,16 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(heddle, arguments, catch_exceptions=False)
 
 
+def add_to_sweep(setting: str) -> None:
+    """Add a setting to the sweep and to its runs, as if they had been trained with it."""
+    path = FOLDER / "sweep.json"
+    content = json.loads(path.read_text())
+    content["settings"].append(setting)
+    path.write_text(json.dumps(content))
+    for overrides in FOLDER.glob("*/overrides.json"):
+        overrides.write_text(json.dumps([*json.loads(overrides.read_text()), setting]))
+
+
 def document() -> dict[str, Any]:
     found: dict[str, Any] = json.loads((FOLDER / "contest.json").read_text())
     return found
@@ -653,13 +663,7 @@ def test_another_build_of_the_engine_measures_everything_again(
 def test_limits_of_the_runs_hold_on_fresh_inputs(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = FOLDER / "sweep.json"
-    content = json.loads(path.read_text())
-    limits = ["objective.limits={throughput: 0.8x silo_tuned, new_order.p90: 1s}"]
-    content["settings"] += limits
-    path.write_text(json.dumps(content))
-    for overrides in FOLDER.glob("*/overrides.json"):
-        overrides.write_text(json.dumps([*json.loads(overrides.read_text()), *limits]))
+    add_to_sweep("objective.limits={throughput: 0.8x silo_tuned, new_order.p90: 1s}")
     done = run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]")
     assert done.exit_code == 0, done.output
     (case,) = document()["cases"]
@@ -685,13 +689,7 @@ def test_limits_of_the_runs_hold_on_fresh_inputs(
 
 def test_the_scenario_of_the_training_is_measured() -> None:
     """With one named scenario, the setting of the workload itself was not trained for."""
-    path = FOLDER / "sweep.json"
-    content = json.loads(path.read_text())
-    scenario = ["robust.scenarios=[{workload.warehouses:4}]"]
-    content["settings"] += scenario
-    path.write_text(json.dumps(content))
-    for overrides in FOLDER.glob("*/overrides.json"):
-        overrides.write_text(json.dumps(json.loads(overrides.read_text()) + scenario))
+    add_to_sweep("robust.scenarios=[{workload.warehouses:4}]")
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (conditions,) = json.loads((FOLDER / "fresh.json").read_text())["samples"]
     assert json.loads(conditions)["workload"]["warehouses"] == "4"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from envs import MeasuringError, Result, RunRound, Subject, TunedBackoff
 from envs.objective import THROUGHPUT, Objective, excess, limited
@@ -24,6 +24,8 @@ from trainer.progress import Display
 
 SCHEMA_VERSION = 1
 REFERENCE = "reference"
+
+Found = TypeVar("Found")
 
 Sample = float | list[float]
 """A value of an objective; under limits, that and the ratio to each limit."""
@@ -118,11 +120,7 @@ class FreshScores:
             MeasuringError: a measurement failed.
             WritingError: the file can't be written.
         """
-        key = json.dumps(conditions, sort_keys=True)
-        if key not in self.tuned_backoffs:
-            self.tuned_backoffs[key] = tune()
-            self.save()
-        return self.tuned_backoffs[key]
+        return self._once(self.tuned_backoffs, conditions, tune)
 
     def objective(
         self, conditions: Mapping[str, Any], measure: Callable[[], Objective]
@@ -137,11 +135,16 @@ class FreshScores:
             MeasuringError: a measurement failed.
             WritingError: the file can't be written.
         """
+        return self._once(self.objectives, conditions, measure)
+
+    def _once(
+        self, stored: dict[str, Found], conditions: Mapping[str, Any], find: Callable[[], Found]
+    ) -> Found:
         key = json.dumps(conditions, sort_keys=True)
-        if key not in self.objectives:
-            self.objectives[key] = measure()
+        if key not in stored:
+            stored[key] = find()
             self.save()
-        return self.objectives[key]
+        return stored[key]
 
     def measure(
         self,
