@@ -127,5 +127,5 @@ def _refuse_unknown(name: str) -> None:
     raise UnknownPolicyError(
         f"policy={name}: no such policy{hint}\n"
         f"Give one of {', '.join(policy_names())}, a table of the library (heddle "
-        "library list), or the path of a policy file."
+        "policy list), or the path of a policy file."
     )

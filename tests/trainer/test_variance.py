@@ -233,6 +233,7 @@ def test_the_factors_as_csv_and_the_document_as_json(tmp_path: Path) -> None:
         (("policy=gone",), "gone"),
         (("types=[refund]",), "types=[refund]: tpcc has the types new_order, payment"),
         (("types=[delivery]", "seconds=0.00001"), "fewer than two transactions of delivery ended"),
+        (("events=10",), "events=10: the recording was full before two transactions ended"),
         (("k=0",), "k=0: must be at least 1"),
         (("d=2",), "d=2"),
         (("picture=trees.txt",), "picture=trees.txt: must end in"),

@@ -158,6 +158,11 @@ def _types(config: VarianceConfig, profiles: Sequence[Profile]) -> list[str]:
     found = [name for name in wanted if name in ended]
     if not found:
         of_types = f" of {', '.join(config.types)}" if config.types else ""
+        if any(profile.dropped for profile in profiles):
+            raise UsageError(
+                f"events={config.events}: the recording was full before two transactions{of_types} "
+                "ended; raise events="
+            )
         raise UsageError(
             f"seconds={config.seconds:g}: fewer than two transactions{of_types} ended in the "
             "recording; raise seconds="
