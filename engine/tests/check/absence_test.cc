@@ -237,7 +237,9 @@ TEST(Absence, OfARowThatAnotherMakesFromTheOwnPlaceholder) {
   Rows<OrderedIndex> rows;
   Shared<M, std::uint64_t> stop;
   PolicyRuntime<M> runtime(2, 4, stop);
-  Policy policy{.name = "early", .signature = signature(), .rows = {}, .backoff = {}};
+  Policy policy;
+  policy.name = "early";
+  policy.signature = signature();
   for (int state = 0; state < 4; ++state) {
     policy.rows.push_back({.wait = {0}, .early_validation = true});
   }
