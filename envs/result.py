@@ -315,8 +315,9 @@ class Result:
         """Return the result in the engine's schema, which `from_dict` reads."""
         plain = asdict(self)
         for figures in plain["types"].values():
-            if figures["share"] is None:
-                del figures["share"]
+            for absent in ("share", "backoff_us"):
+                if figures[absent] is None:
+                    del figures[absent]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
         memory = {name: plain.pop(name) for name in _MEMORY}

@@ -76,6 +76,8 @@ class TypeResult:
         latency_us: latency in µs; None without a commit.
         share: share of the type in the workload's mix, 0 to 1; None if draws are independent, so
             that the transactions drawn are a sample of the mix.
+        backoff_us: to what time the backoff has adapted by the end, in µs: the geometric mean over
+            workers; None unless a policy's table adapts it.
     """
 
     commits: int = 0
@@ -86,6 +88,7 @@ class TypeResult:
     throughput: float = 0.0
     latency_us: Latency | None = field(default_factory=Latency)
     share: float | None = None
+    backoff_us: float | None = None
 
     @property
     def begun(self) -> int:
@@ -96,7 +99,7 @@ class TypeResult:
     def from_dict(cls, source: Mapping[str, Any]) -> TypeResult:
         """Read one entry of the field `types` of the engine's result."""
         commits, latency = int(source.get("commits", 0)), source.get("latency_us")
-        share = source.get("share")
+        share, backoff_us = source.get("share"), source.get("backoff_us")
         return cls(
             commits=commits,
             rollbacks=int(source.get("rollbacks", 0)),
@@ -107,4 +110,5 @@ class TypeResult:
             # Earlier versions wrote zeros without a commit.
             latency_us=Latency.from_dict(latency or {}) if commits else None,
             share=None if share is None else float(share),
+            backoff_us=None if backoff_us is None else float(backoff_us),
         )

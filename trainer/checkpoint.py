@@ -161,6 +161,7 @@ class Checkpoint:
             objective's percentiles.
         warmup: the least warm-up of the choice and the comparison, in seconds: latencies are then
             settled.
+        backoff: the times to which backoffs have adapted (`AdaptedBackoff`).
     """
 
     tuned_us: list[float] = field(default_factory=list)
@@ -180,6 +181,7 @@ class Checkpoint:
     objectives: list[dict[str, Any]] | None = None
     least_stretch: int = 1
     warmup: float = 0.0
+    backoff: list[list[Any]] = field(default_factory=list)
 
     @property
     def tuned(self) -> list[TunedBackoff]:

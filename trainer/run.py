@@ -36,6 +36,7 @@ from trainer.checkpoint import Checkpoint, GenerationRecord, Incumbent, WritingE
 from trainer.closing import ClosingComparison
 from trainer.config import TrainConfig
 from trainer.evaluation import Backend, Race, Samples
+from trainer.evaluation.adapted_backoff import AdaptedBackoff
 from trainer.evaluation.backend import rounds_of
 from trainer.evaluation.combination import COMBINATIONS
 from trainer.evaluation.measure import (
@@ -125,7 +126,11 @@ class Training:
         self._state.measured_on = measuring_settings(config, self._scenarios)
         self._samples = Samples(len(self._scenarios), self._combination)
         self._samples.load_state_dict(self._state.samples)
-        self._race = Race(backend, self._encoding, config.evaluation)
+        self._backoff = AdaptedBackoff(self._space)
+        self._backoff.load_state_dict(self._state.backoff)
+        self._race = Race(backend, self._encoding, config.evaluation, self._backoff)
+        # The candidates whose backoff begins where it had adapted to, and whose samples they have.
+        self._sampled: dict[str, Candidate] = {}
         self._check = TableCheck(self._scenarios, folder.refused, backend, display.say)
 
     def run(self) -> Outcome:
@@ -352,6 +357,7 @@ class Training:
         remembered = {*self._samples.best(REMEMBERED), *self._samples.front(FRONT_MAX)}
         self._samples.prune({*remembered, *candidates, *search.parents})
         state.samples = self._samples.state_dict()
+        state.backoff = self._backoff.state_dict()
         state.search = search.state_dict()
         state.seconds = seconds()
         self._note_incumbent(incumbent, number)
@@ -375,7 +381,7 @@ class Training:
         state.history.append(entry)
         state.save(self._folder.path)
         if incumbent is not None:
-            self._save_policy(incumbent)
+            self._save_policy(self._adapted(incumbent))
         self._record.generation(entry)
         self._display.update(self._progress[0], self._words())
 
@@ -458,6 +464,7 @@ class Training:
         finalists += starts[:1]
         front = self._samples.front(FRONT_MAX)
         finalists += [candidate for candidate in front if candidate not in finalists]
+        finalists = list(dict.fromkeys(self._adapted(candidate) for candidate in finalists))
         if not finalists:
             self._display.say("the search found no usable table; the best seed is used")
         finalists += [seed for seed in self._seeds(start) if seed not in finalists]
@@ -487,6 +494,14 @@ class Training:
             f"none of the best candidates passes the check; see {self._folder.refused}"
         )
 
+    def _adapted(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the backoff that it has adapted to; unchanged if it is known."""
+        adapted = self._backoff.adapted(candidate)
+        if candidate.origin in self._known_good or adapted == candidate:
+            return candidate
+        self._sampled[adapted.key] = candidate
+        return adapted
+
     def _seeds(self, start: Sequence[Candidate]) -> list[Candidate]:
         """Return the unchanged seeds that the search may propose and that can run."""
         return [
@@ -515,7 +530,8 @@ class Training:
 
     def _front(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> Front | None:
         """Return the front of the policies that pass the check, if one is requested."""
-        members = [each for each in self._samples.front(FRONT_MAX) if self._passes(each)]
+        adapted = dict.fromkeys(map(self._adapted, self._samples.front(FRONT_MAX)))
+        members = [each for each in adapted if self._passes(each)]
         if not self._objectives[0].front or not members:
             return None
         found = [champion, *(member for member in members if member != champion)]
@@ -604,9 +620,10 @@ class Training:
 
     def _training_places(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
         """Return the workload and machine of the training for the policy's file, or a list."""
+        sampled = self._sampled.get(candidate.key, candidate)
         places: list[dict[str, Any]] = [
             {"workload": scenario.workload, "machine": _machine(scenario, last)}
-            for scenario, last in zip(self._scenarios, self._samples.last(candidate), strict=True)
+            for scenario, last in zip(self._scenarios, self._samples.last(sampled), strict=True)
         ]
         if len(places) == 1:
             return places[0]

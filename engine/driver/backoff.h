@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,13 @@ class Backoff {
       const BackoffRow& row = row_of(type, policy);
       us = std::clamp(us / (1.0 + row.commit[step(prior_aborts)]), kShortestUs, kLongestUs);
     }
+  }
+
+  /// To what time a type's backoff has adapted, in microseconds. Empty unless a table adapts it.
+  [[nodiscard]] std::optional<double> adapted_us(int type) const {
+    if (kind_ != BackoffKind::policy || (policy_ == nullptr && table_ == nullptr)) return {};
+    const double us = us_[static_cast<std::size_t>(type)];
+    return us == kUnset ? row_of(type, policy_).initial_us : us;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "driver/histogram.h"
@@ -34,7 +35,8 @@ struct alignas(64) Measurements {
     std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
     Ticks time = 0;                ///< that they took, unfinished ones included; see `count_end`
     Histogram latency;
-    Histogram cut_off;  ///< ages of the unfinished ones
+    Histogram cut_off;                 ///< ages of the unfinished ones
+    std::optional<double> backoff_us;  ///< to which it has adapted by the end; see Backoff
   };
 
   /// @param intervals of the measured window that are counted separately

@@ -39,6 +39,7 @@ std::string Result::to_json() const {
                              {"time_s", type.time_s},           {"throughput", type.throughput},
                              {"latency_us", latency_json(type)}};
     if (type.share) types_json[type.name]["share"] = *type.share;
+    if (type.backoff_us) types_json[type.name]["backoff_us"] = *type.backoff_us;
   }
   Json json = {
       {"schema_version", 1},

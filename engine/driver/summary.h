@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,6 +145,18 @@ template <class M>
   return result;
 }
 
+/// To what time the backoff of a type has adapted: the geometric mean over workers.
+template <class M>
+[[nodiscard]] std::optional<double> adapted_backoff_us(const std::vector<Measurements<M>>& workers,
+                                                       std::size_t type) {
+  double sum = 0;
+  for (const Measurements<M>& worker : workers) {
+    if (!worker.by_type[type].backoff_us) return {};
+    sum += std::log(*worker.by_type[type].backoff_us);
+  }
+  return std::exp(sum / static_cast<double>(workers.size()));
+}
+
 /// How a run kept up with its arrivals.
 template <class M>
 [[nodiscard]] ArrivalResult arrivals_of(const Run<M>& run) {
@@ -193,6 +207,7 @@ template <class M>
   for (std::size_t type = 0; type < names.size(); ++type) {
     result.types[type].name = names[type];
     result.types[type].share = run.database->share(static_cast<int>(type));
+    result.types[type].backoff_us = summary::adapted_backoff_us(run.measurements, type);
   }
   const Ticks began = run.state.measured_from.peek();
   const double window_us = M::microseconds(run.state.measured_until.peek() - began);

@@ -123,6 +123,9 @@ class Worker {
       miss_window(next);
     }
     if constexpr (Scheduling::kSchedules) count_waiting();
+    for (std::size_t type = 0; type < measurements_.by_type.size(); ++type) {
+      measurements_.by_type[type].backoff_us = backoff_.adapted_us(static_cast<int>(type));
+    }
     storage_.leave(worker_);
   }
 

@@ -7,7 +7,8 @@ in the engine. `NOISE` disturbs the throughput: equally for equal inputs, or dif
 of a session with `NOISE_BY_RUN`. Runs on virtual cores have no noise and no side effects. With
 `BEST_BY_WAREHOUSES` the best backoff depends on the workload, and the throughput is multiplied by
 the number of warehouses. A constant backoff above `STARVED_ABOVE_US` starves one type: the
-throughput is unchanged, but the mixed throughput is 0.
+throughput is unchanged, but the mixed throughput is 0. The backoff of tables adapts to
+`ADAPTED_US` in every run.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ BEST_BACKOFF_US = 4.0
 EXPONENTIAL = 1.0
 BEST_BY_WAREHOUSES: dict[str, float] = {}
 STARVED_ABOVE_US = math.inf
+ADAPTED_US: float | None = None
 CORES_MAX = {"threads": 1024, "virtual": 256}
 NOISE = 0.0
 NOISE_BY_RUN = True
@@ -264,6 +266,7 @@ class Session:
                     "time_s": self.workers * seconds / len(types),
                     "throughput": throughput / len(types),
                     "latency_us": latency,
+                    "backoff_us": ADAPTED_US if protocol == "policy_table" else None,
                 }
                 for type_name in types
             },

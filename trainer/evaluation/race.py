@@ -9,6 +9,7 @@ from envs import Subject, of_policy
 from envs.objective import Objective
 from policies import Encoding, to_json
 from trainer.config import EvaluationConfig
+from trainer.evaluation.adapted_backoff import AdaptedBackoff
 from trainer.evaluation.backend import Backend
 from trainer.evaluation.samples import Samples
 from trainer.search.base import Candidate
@@ -47,13 +48,21 @@ class Race:
         backend: measures.
         encoding: turns candidates into tables.
         config: the rungs, and the share of candidates that reaches the next.
+        backoff: where the backoffs of candidates begin; None = at the tables' initial values.
 
     Attributes:
         stretch: the factor on the slices of a rung's setting (`find_horizon`).
     """
 
-    def __init__(self, backend: Backend, encoding: Encoding, config: EvaluationConfig) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        encoding: Encoding,
+        config: EvaluationConfig,
+        backoff: AdaptedBackoff | None = None,
+    ) -> None:
         self.stretch = 1
+        self._backoff = backoff
         self._backend = backend
         self._encoding = encoding
         self._rungs = config.rungs
@@ -90,6 +99,9 @@ class Race:
             )
             for candidate, evaluations in zip(measuring, found, strict=True):
                 samples.add(candidate, evaluations, self.stretch)
+                if self._backoff is not None:
+                    ends = [each.results[-1] for each in evaluations if each.results]
+                    self._backoff.note(candidate, ends)
             on_rung(slices * len(measuring) * len(references))
             seed += slices
             measured = samples.measured(racing)
@@ -97,11 +109,12 @@ class Race:
             racing = [racing[i] for i in order[: math.ceil(len(racing) * self._keep)]]
 
     def subject(self, candidate: Candidate) -> Subject:
-        """Return the candidate as the engine runs it."""
-        return table_subject(candidate, self._encoding)
+        """Return the candidate as the engine runs it, from the backoff that it has adapted to."""
+        adapted = candidate if self._backoff is None else self._backoff.adapted(candidate)
+        return table_subject(adapted, self._encoding, candidate.key)
 
 
-def table_subject(candidate: Candidate, encoding: Encoding) -> Subject:
-    """Return a candidate as the engine runs it, named by its key."""
-    document = encoding.decode(candidate.vector, candidate.key)
-    return of_policy(candidate.key, to_json(document))
+def table_subject(candidate: Candidate, encoding: Encoding, name: str | None = None) -> Subject:
+    """Return a candidate as the engine runs it, named by its key unless a name is given."""
+    named = name or candidate.key
+    return of_policy(named, to_json(encoding.decode(candidate.vector, named)))

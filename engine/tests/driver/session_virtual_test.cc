@@ -8,6 +8,9 @@
 
 #include "driver/session.h"
 #include "driver/session_runs.h"
+#include "protocol/compiled_policy.h"
+#include "protocol/policy.h"
+#include "tables.h"
 
 /// Sessions on virtual cores: the same engine, exactly repeatable.
 namespace heddle {
@@ -51,6 +54,28 @@ TEST(SessionVirtual, EveryWayCommitsAndStaysConsistent) {
     EXPECT_NEAR(result.duration_s, kSeconds, 0.2 * kSeconds);
     for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
   }
+}
+
+TEST(SessionVirtual, TellsToWhatTheBackoffOfATableHasAdapted) {
+  const auto session = open_virtual(tpcc(), 16);
+  Policy doubling = tables::occ(session->signature())->policy();
+  for (BackoffRow& row : doubling.backoff) {
+    row = {.initial_us = 1.0, .abort = {1.0, 1.0, 1.0}, .commit = {1.0, 1.0, 1.0}};
+  }
+  Way way = session_runs::with_policy(std::make_shared<const CompiledPolicy>(doubling));
+  for (const TypeResult& type : run_once(*session, way).types) {
+    EXPECT_FALSE(type.backoff_us.has_value()) << "exponential backoff is not the table's";
+  }
+  way.options.backoff = "policy";
+  const Result result = run_once(*session, way);
+  bool adapted = false;
+  for (const TypeResult& type : result.types) {
+    ASSERT_TRUE(type.backoff_us.has_value()) << type.name;
+    EXPECT_GE(*type.backoff_us, kBackoffInitialsUs.front());
+    EXPECT_LE(*type.backoff_us, kBackoffInitialsUs.back());
+    adapted |= *type.backoff_us > 1.0;
+  }
+  EXPECT_TRUE(adapted) << "sixteen cores at one warehouse back off";
 }
 
 TEST(SessionVirtual, MixedThroughputIsMadeOfWhatTheTypesTake) {
