@@ -324,8 +324,14 @@ def _metric_names(names: Iterable[str]) -> list[str]:
 
 
 def _flatten(params: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield settings by their dotted names; a mapping with keys that MLflow refuses is one of them.
+
+    The limits of an objective have such keys, as in `*.p99`.
+    """
     for key, value in params.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not any(
+            _NOT_IN_NAMES.search(str(name)) for name in value
+        ):
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", str(value)

@@ -142,6 +142,22 @@ def test_files_are_attached_to_a_running_record(store: Path, tmp_path: Path) -> 
     assert "could not keep the files" in said[0]
 
 
+def test_limits_are_recorded_as_one_setting(store: Path) -> None:
+    """MLflow refuses the `*` that stands for any type, and with it all settings."""
+    said: list[str] = []
+    record = Record(MlflowConfig(), store, said.append)
+    limits = {"delivery.p99": "2ms", "*.p99": "1x best"}
+    record.start(
+        "a run", {"seed": 1, "objective": {"metric": "throughput", "limits": limits}}, None
+    )
+    assert said == []
+    assert kept(record).data.params == {
+        "seed": "1",
+        "objective.metric": "throughput",
+        "objective.limits": str(limits),
+    }
+
+
 def test_figures_have_names_that_mlflow_accepts(store: Path) -> None:
     """The name of a baseline can be a path, a version in the registry, or have a schedule."""
     said: list[str] = []
