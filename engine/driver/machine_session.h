@@ -143,7 +143,7 @@ class MachineSession final : public Session {
     if constexpr (M::kRecords) {
       M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
     }
-    start_arrivals(run->state);
+    start_arrivals(run->state, options.seed);
     Monitor<M> monitor(*run, options);
     bool was_interrupted = false;
     typename M::Crew crew = M::crew(machine_, workers_, options.take_turns, storage.held_bytes());
@@ -219,10 +219,11 @@ class MachineSession final : public Session {
     running_ = std::move(run);
   }
 
-  /// The workload's clock continues from the first transaction that has not begun: transactions
+  /// The clock of a trace continues from the first transaction that has not begun: transactions
   /// left over by a run are not late in the next one.
-  void start_arrivals(RunState<M>& state) const {
+  void start_arrivals(RunState<M>& state, std::uint64_t seed) const {
     if (!database_->open_loop()) return;
+    database_->begin_arrivals(seed);
     double first = database_->next_arrival_us(0);
     for (int worker = 1; worker < workers_; ++worker) {
       first = std::min(first, database_->next_arrival_us(worker));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "driver/session_factory.h"
+#include "driver/workload_options.h"
 
 namespace heddle {
 
@@ -23,9 +24,9 @@ SessionFactory unbuilt_session_factory() {
           },
           .signature =
               [](const OptionMap& options) {
-                return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
+                return W<M>::signature(W<M>::Options::parse(own_options<W<M>>(options)));
               },
-          .options = specs_of<typename W<M>::Options>,
+          .options = workload_option_specs<W<M>>,
           .built = false};
 }
 

@@ -16,6 +16,7 @@
 
 #include "driver/database.h"
 #include "driver/session_factory.h"
+#include "driver/workload_options.h"
 #include "machine/concepts.h"
 #include "model/hints.h"
 #include "model/inputs.h"
@@ -105,6 +106,7 @@ class WorkloadDatabase final : public Database<M> {
            std::byte* bytes) override {
     Input& input = *std::launder(reinterpret_cast<Input*>(bytes));
     workload_.generate(random, worker, workers, now_us, input);
+    if constexpr (!HasArrivals<W>) this->take_arrival(worker);
     return W::type_of(input);
   }
   [[nodiscard]] int type_of(const std::byte* input) const override {
@@ -121,19 +123,19 @@ class WorkloadDatabase final : public Database<M> {
   }
   [[nodiscard]] bool open_loop() const override {
     if constexpr (HasArrivals<W>) return workload_.open_loop();
-    return false;
+    return Database<M>::open_loop();
   }
-  [[nodiscard]] double next_arrival_us([[maybe_unused]] int worker) const override {
+  [[nodiscard]] double next_arrival_us(int worker) const override {
     if constexpr (HasArrivals<W>) return workload_.next_arrival_us(worker);
-    return 0;
+    return Database<M>::next_arrival_us(worker);
   }
-  [[nodiscard]] double arrived([[maybe_unused]] double us) const override {
+  [[nodiscard]] double arrived(double us) const override {
     if constexpr (HasArrivals<W>) return workload_.arrived(us);
-    return 0;
+    return Database<M>::arrived(us);
   }
   [[nodiscard]] double begun() const override {
     if constexpr (HasArrivals<W>) return workload_.begun();
-    return 0;
+    return Database<M>::begun();
   }
 
   // ---- procedures ------------------------------------------------------------------------------
@@ -196,15 +198,16 @@ SessionFactory make_session_factory() {
           .machine = M::kKind,
           .open = [](const MachineOptions& machine, const OptionMap& options, int workers,
                      std::uint64_t seed) -> std::unique_ptr<Session> {
-            return make_session<M>(std::make_shared<WorkloadDatabase<M, W<M>, Ps>>(
-                                       without_workload_name(options), workers),
-                                   options, workers, seed, machine);
+            auto database = std::make_shared<WorkloadDatabase<M, W<M>, Ps>>(
+                own_options<W<M>>(options), workers);
+            if (const auto rate = arrival_rate<W<M>>(options)) database->arrive_at(*rate, workers);
+            return make_session<M>(std::move(database), options, workers, seed, machine);
           },
           .signature =
               [](const OptionMap& options) {
-                return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
+                return W<M>::signature(W<M>::Options::parse(own_options<W<M>>(options)));
               },
-          .options = specs_of<typename W<M>::Options>};
+          .options = workload_option_specs<W<M>>};
 }
 
 }  // namespace heddle

@@ -41,9 +41,9 @@ class Inputs {
   /// Whether transactions arrive by a clock of their own, whether or not a worker is free: an open
   /// loop. In a closed loop a worker's next transaction arrives when its previous one ends.
   ///
-  /// The clock counts microseconds, continues from one run to the next, and stands still between
-  /// runs. During a run a worker calls `next_arrival_us` for itself; `arrived` and `begun` are
-  /// called only before and after a run.
+  /// The clock counts microseconds and stands still between runs. That of a trace continues from
+  /// one run to the next; that of a rate begins with each run. During a run a worker calls
+  /// `next_arrival_us` for itself; `arrived` and `begun` are called only before and after a run.
   [[nodiscard]] virtual bool open_loop() const = 0;
   /// The arrival time of the transaction that `draw` gives the worker next; never earlier than that
   /// of its previous one.

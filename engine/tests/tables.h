@@ -23,7 +23,9 @@ using Compiled = std::shared_ptr<const CompiledPolicy>;
 /// The table in which each state's row is `row(type, local access, spec)`.
 template <class RowOf>
 Compiled make(const std::string& name, const Signature& signature, RowOf row_of) {
-  Policy policy{.name = name, .signature = signature, .rows = {}, .backoff = {}};
+  Policy policy;
+  policy.name = name;
+  policy.signature = signature;
   for (std::size_t type = 0; type < signature.types.size(); ++type) {
     for (std::size_t at = 0; at < signature.types[type].accesses.size(); ++at) {
       PolicyRow row = row_of(type, at, signature.types[type].accesses[at]);

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,49 @@ TEST(SessionArrivals, LatencyIsFromArrival) {
   const double served_us = (result.time_s.useful + result.time_s.commit) * 1e6;
   EXPECT_GT(result.types.front().latency_us.mean * 10, served_us * 4);
   EXPECT_GE(max_latency_us(result), served_us);
+}
+
+/// Any workload at a rate: below what it can serve, latency tells policies apart, not throughput.
+TEST(SessionArrivals, AWorkloadIsServedAtItsRate) {
+  constexpr double kRate = 60'000;
+  const auto session = open({{"name", "tpcc"}, {"rate", "60000"}}, 8);
+  for (const Way& way : session_runs::protocols()) {
+    SCOPED_TRACE(way.name);
+    RunOptions options = way.options;
+    options.seconds = 0.02;
+    options.warmup = 0.002;
+    const Result result = session_runs::run(*session, options);
+    ASSERT_TRUE(result.arrivals.has_value());
+    EXPECT_NEAR(result.arrivals->offered, kRate, kRate * 0.1);
+    EXPECT_NEAR(result.throughput, result.arrivals->offered, kRate * 0.02);
+    EXPECT_EQ(result.mixed_throughput, result.throughput);
+    EXPECT_LT(result.arrivals->lag_us, 1'000);
+    EXPECT_GT(result.arrivals->idle_s, 0);
+    EXPECT_EQ(result.workload.at("rate"), "60000");
+  }
+  EXPECT_TRUE(session->check().empty());
+}
+
+/// The seed of a run decides when transactions arrive; a run begins without a backlog of the last.
+TEST(SessionArrivals, ARateBeginsWithEachRun) {
+  const auto session = open({{"name", "tpcc"}, {"rate", "10000000"}}, 4);
+  const RunOptions options{.seconds = 0.002, .warmup = 0.0005};
+  const Result first = session_runs::run(*session, options);
+  const Result second = session_runs::run(*session, options);
+  for (const Result& result : {first, second}) {
+    EXPECT_NEAR(result.arrivals->offered, 1e7, 1e7 * 0.03);
+    EXPECT_LT(result.throughput, 0.5e7);
+    EXPECT_NEAR(result.arrivals->lag_us, 2500 * (1 - result.throughput / 1e7), 300);
+  }
+  EXPECT_EQ(first.arrivals->offered, second.arrivals->offered) << "of one seed";
+}
+
+TEST(SessionArrivals, AWorkloadWithAClockOfItsOwnHasNoRate) {
+  const ProgramFile file = test::sales();
+  OptionMap replay = at_speed(file, "1");
+  replay["rate"] = "1000";
+  EXPECT_THROW((void)open(replay, 2), std::invalid_argument);
+  EXPECT_THROW((void)open({{"name", "tpcc"}, {"rate", "0"}}, 2), std::invalid_argument);
 }
 
 TEST(SessionArrivals, WaitingForAnArrivalIsNotBeingStuck) {
