@@ -91,9 +91,11 @@ NATIVE: Mapping[str, Subject] = MappingProxyType(
         "two_phase_locking_no_wait": Subject(
             "two_phase_locking_no_wait", "two_phase_locking", options={"conflict": "no_wait"}
         ),
+        # What fails runs again in the next batch, before all that begin there.
+        "aria": Subject("aria", "aria", backoff="none"),
     }
 )
-"""The native protocols whose name after `policy=` implies options.
+"""The native protocols whose name after `policy=` implies options or a backoff.
 
 Any other protocol runs under its own name with its default options.
 """

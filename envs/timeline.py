@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from policies import Signature
 
-Until = Literal["access", "end", "lock", "spin"]
+Until = Literal["access", "end", "lock", "batch", "spin"]
 """The event that ends a wait. Another transaction finishes an access (`access`), ends (`end`) or
-passes a lock (`lock`), or a spinning wait ends for a record's lock bit, index node or latch
-(`spin`)."""
+passes a lock (`lock`). A batch begins or reaches its next phase (`batch`). Or a spinning wait ends
+for a record's lock bit, index node or latch (`spin`)."""
 
 NOT_SHOWN = frozenset(
     {
@@ -26,13 +26,15 @@ NOT_SHOWN = frozenset(
 )
 """Events for `envs.recorded_events` alone."""
 
+_UNTIL_BATCH = -2
 _UNTIL_END = -1
 _LOCK = 0
+_GOALS: Mapping[int, Until] = {_UNTIL_BATCH: "batch", _UNTIL_END: "end", _LOCK: "lock"}
 
 
 @dataclass
 class Wait:
-    """A wait for another transaction.
+    """A wait for another transaction, or for a batch of them.
 
     Attributes:
         begin: begin in ns.
@@ -225,6 +227,8 @@ class Timeline:
         if wait.until == "spin":
             where = "a latch or lock bit"
             return where if wait.blocker is None else f"{where} held by core {wait.blocker}"
+        if wait.until == "batch":
+            return "its batch"
         whom = self.attempt_words(wait.attempt)
         if wait.until == "lock":
             return f"a lock of {whom}"
@@ -348,9 +352,10 @@ class _Builder:
                 raise ValueError(f"the engine recorded {what!r} with {list(details)}")
 
     def _wait(self, time: float, core: int, goal: int) -> Wait:
-        until: Until = "lock" if goal == _LOCK else "end" if goal == _UNTIL_END else "access"
+        until = _GOALS.get(goal, "access")
         access = goal if until == "access" else None
-        return Wait(time, time, until, access, core, self._running_on(core))
+        blocker = _known(core)
+        return Wait(time, time, until, access, blocker, self._running_on(blocker))
 
     def _running_on(self, core: int | None) -> int | None:
         here = None if core is None else self._cores.get(core)

@@ -4,7 +4,6 @@
 
 #include "driver/machine_options.h"
 #include "driver/session_factory.h"
-#include "protocol/locking_options.h"
 #include "protocol/protocol.h"
 #include "protocol/registry.h"
 #include "schedule/admission/options.h"
@@ -22,9 +21,29 @@ std::vector<OptionSpec> workload_specs(const std::string& name) {
   throw std::invalid_argument("workload '" + name + "' is not known; valid: " + valid);
 }
 
+/// Whether a protocol declares its options, as `Options`.
+template <class P>
+concept HasOptions = requires { typename P::Options; };
+
+/// Checks values; those that depend on the workload only if `signature` is given.
+/// @throws std::invalid_argument
+template <class Options>
+void check_values(const OptionMap& options, const Signature* signature) {
+  if constexpr (requires(const Signature& workload) { Options::parse(options, workload); }) {
+    if (signature != nullptr) {
+      (void)Options::parse(options, *signature);
+      return;
+    }
+  }
+  (void)Options::parse(options);
+}
+
 std::vector<OptionSpec> protocol_specs(const std::string& name) {
-  if (name == TwoPhaseLocking::kName) return specs_of<LockingOptions>();
-  if (Protocols::visit(name, [](auto) {})) return {};
+  std::vector<OptionSpec> specs;
+  const bool known = Protocols::visit(name, [&]<class P>(P) {
+    if constexpr (HasOptions<P>) specs = specs_of<typename P::Options>();
+  });
+  if (known) return specs;
   throw std::invalid_argument("protocol '" + name +
                               "' is not known; valid: " + Protocols::joined_names());
 }
@@ -34,11 +53,10 @@ std::vector<OptionSpec> protocol_specs(const std::string& name) {
 void check_protocol(const std::string& name, const OptionMap& options, const Signature* signature) {
   if (protocol_specs(name).empty()) {
     for (const auto& [key, value] : options) reject_protocol_option(name, key, value, "none");
-  } else if (signature == nullptr) {
-    (void)LockingOptions::parse(options);
-  } else {
-    (void)LockingOptions::parse(options, *signature);
   }
+  Protocols::visit(name, [&]<class P>(P) {
+    if constexpr (HasOptions<P>) check_values<typename P::Options>(options, signature);
+  });
 }
 
 std::vector<OptionSpec> option_specs(const std::string& group, const std::string& name) {

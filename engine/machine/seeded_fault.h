@@ -52,6 +52,11 @@ enum class SeededFault : std::uint8_t {
   read_newest,               ///< Read the newest version at any timestamp.
   grant_beside_shared,       ///< Grant an exclusive lock while others hold it shared.
   forget_barrier,            ///< Grant locks to requests that are behind the barrier.
+  skip_batch_barrier,        ///< Decide and install while others of the batch execute.
+  skip_waw_rule,             ///< Commit though an earlier one of the batch writes the same row.
+  skip_raw_rule,             ///< Commit though an earlier one of the batch writes what was read.
+  overlook_new_rows,         ///< Do not look for rows put into ranges that were read.
+  batch_of_two_epochs,       ///< Commit in the epoch of the moment, not of the batch.
   count_
 };
 
@@ -96,7 +101,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "forget_versions",
                       "read_newest",
                       "grant_beside_shared",
-                      "forget_barrier"};
+                      "forget_barrier",
+                      "skip_batch_barrier",
+                      "skip_waw_rule",
+                      "skip_raw_rule",
+                      "overlook_new_rows",
+                      "batch_of_two_epochs"};
 
 /// Whether `fault` is seeded in this machine's engine.
 template <class M>

@@ -16,6 +16,17 @@ namespace {
 using Json = nlohmann::json;
 using timeline::What;
 
+Json core_or_none(std::uint32_t core) {
+  return core == Timeline::kNobody ? -1 : static_cast<int>(core);
+}
+
+/// A number of accesses, or one of the names that Python gives to other goals.
+Json goal_of_wait(std::uint64_t goal) {
+  if (goal == timeline::kUntilEnd) return -1;
+  if (goal == timeline::kUntilBatch) return -2;
+  return static_cast<int>(goal);
+}
+
 Json state_or_none(std::uint64_t state) { return state == kNoState ? -1 : static_cast<int>(state); }
 
 std::string_view name_of(Outcome outcome) {
@@ -39,11 +50,11 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
       break;
     }
     case What::wait:
-      row.push_back(event.subject);
-      row.push_back(event.number == timeline::kUntilEnd ? -1 : static_cast<int>(event.number));
+      row.push_back(core_or_none(event.subject));
+      row.push_back(goal_of_wait(event.number));
       break;
     case What::spun:
-      row.push_back(event.subject == Timeline::kNobody ? -1 : static_cast<int>(event.subject));
+      row.push_back(core_or_none(event.subject));
       row.push_back(static_cast<double>(event.number) / ticks_per_ns);
       break;
     case What::end: {

@@ -206,7 +206,13 @@ class OptimisticCore {
     // The serialization point: after the locks, before the validation.
     const std::uint64_t epoch = storage_.epochs().current();
     if (!seeded<M>(SeededFault::validate_before_locks) && !validate()) return false;
-    const std::uint64_t version = next_version(epoch);
+    return install_in(epoch, highest_seen_);
+  }
+
+  /// Installs the write set, which is locked, under a version of an epoch that is greater than
+  /// `highest_seen`. On false conflict() has been called.
+  bool install_in(std::uint64_t epoch, std::uint64_t highest_seen) {
+    const std::uint64_t version = next_version(epoch, highest_seen);
     if (tid::epoch(version) != epoch) [[unlikely]] {
       conflict(AbortReason::epoch_full, kNoState);
       return false;
@@ -318,11 +324,11 @@ class OptimisticCore {
 
   /// A version greater than every version that the transaction saw and its worker committed, in
   /// this epoch; in a later one if this epoch has none left.
-  [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) const {
+  [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch, std::uint64_t highest_seen) const {
     if (seeded<M>(SeededFault::reuse_version_ids) && tid::epoch(last_version_) == epoch) {
       return last_version_;
     }
-    const std::uint64_t highest = std::max(last_version_, tid::version(highest_seen_));
+    const std::uint64_t highest = std::max(last_version_, tid::version(highest_seen));
     return std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
   }
 

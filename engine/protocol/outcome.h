@@ -41,25 +41,27 @@ enum class Look : std::uint8_t {
 /// The reason why the protocol aborted an attempt.
 enum class AbortReason : std::uint8_t {
   none,
-  read_validation,   ///< a record that was read has changed since.
-  node_validation,   ///< an index node that a scan or a miss relied on has changed: a phantom.
-  early_validation,  ///< early validation kept failing at the same publication point.
-  dirty_source,      ///< the writer of a dirty version aborted, or wrote the record again.
-  wait_cycle,        ///< transactions waited for each other to commit.
-  lock_conflict,     ///< wait-die or no-wait denied a lock.
-  record_unlinked,   ///< the record left its index while in use.
-  stopped,           ///< the run ended.
-  late_write,        ///< a transaction with a later timestamp has read the row as it was before.
-  late_insert,       ///< or the range of the index that the row belongs to.
-  epoch_full,        ///< the epoch has no version left that is later than those it saw.
-  deadlock,          ///< the victim of a deadlock between transactions that waited for locks.
+  read_validation,    ///< a record that was read has changed since.
+  node_validation,    ///< an index node that a scan or a miss relied on has changed: a phantom.
+  early_validation,   ///< early validation kept failing at the same publication point.
+  dirty_source,       ///< the writer of a dirty version aborted, or wrote the record again.
+  wait_cycle,         ///< transactions waited for each other to commit.
+  lock_conflict,      ///< wait-die or no-wait denied a lock.
+  record_unlinked,    ///< the record left its index while in use.
+  stopped,            ///< the run ended.
+  late_write,         ///< a transaction with a later timestamp has read the row as it was before.
+  late_insert,        ///< or the range of the index that the row belongs to.
+  epoch_full,         ///< the epoch has no version left that is later than those it saw.
+  deadlock,           ///< the victim of a deadlock between transactions that waited for locks.
+  write_after_write,  ///< an earlier transaction of the batch writes the row too.
+  read_after_write,   ///< an earlier transaction of the batch writes a row that was read.
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
-    kAbortReasonNames{"none",         "read_validation", "node_validation", "early_validation",
-                      "dirty_source", "wait_cycle",      "lock_conflict",   "record_unlinked",
-                      "stopped",      "late_write",      "late_insert",     "epoch_full",
-                      "deadlock"};
+    kAbortReasonNames{"none",         "read_validation",   "node_validation", "early_validation",
+                      "dirty_source", "wait_cycle",        "lock_conflict",   "record_unlinked",
+                      "stopped",      "late_write",        "late_insert",     "epoch_full",
+                      "deadlock",     "write_after_write", "read_after_write"};
 
 }  // namespace heddle

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/registry.h"
+#include "protocol/aria.h"
 #include "protocol/mvschedo.h"
 #include "protocol/mvto.h"
 #include "protocol/policy_table.h"
@@ -10,6 +11,6 @@
 namespace heddle {
 
 /// Every protocol the driver can run: a new one is its header and a line here.
-using Protocols = Registry<Silo, TwoPhaseLocking, Mvto, MvSchedO, PolicyTable>;
+using Protocols = Registry<Silo, TwoPhaseLocking, Mvto, MvSchedO, Aria, PolicyTable>;
 
 }  // namespace heddle

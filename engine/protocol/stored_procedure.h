@@ -308,13 +308,18 @@ class StoredProcedureApi : public TypedAccess<P> {
     return bounds;
   }
 
+  /// The transaction that a node set passes to the checks of its ranges.
+  static P& of(void* transaction) {
+    return static_cast<P&>(*static_cast<OptimisticCore<M>*>(transaction));
+  }
+
   /// Scans a range again. Returns whether it holds the same records, less those invisible to the
   /// transaction.
   template <class T>
   static bool range_unchanged(void* transaction, const typename NodeSet<M>::Range& range,
                               std::span<const std::uint32_t> entries,
                               std::vector<NodeVersion<M>>& fresh) {
-    auto& self = *static_cast<OptimisticCore<M>*>(transaction);
+    P& self = of(transaction);
     const auto* bounds = reinterpret_cast<const typename T::KeyType*>(range.keys);
     const Order order = range.descending ? Order::descending : Order::ascending;
     std::size_t next = 0;
@@ -342,7 +347,7 @@ class StoredProcedureApi : public TypedAccess<P> {
     NodeVersion<M> node;
     const auto* key = reinterpret_cast<const typename T::KeyType*>(range.keys);
     const Record<M>* record = static_cast<T*>(range.table)->index().find(*key, node);
-    if (record != nullptr) return static_cast<OptimisticCore<M>*>(transaction)->invisible(record);
+    if (record != nullptr) return of(transaction).invisible(record);
     fresh.push_back(node);
     return true;
   }

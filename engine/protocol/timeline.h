@@ -53,9 +53,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::cou
     "hold_end",   "validate",    "install",         "release",
     "undo",       "wake"};
 
-/// The goal of a wait: a lock, a number of the other transaction's accesses, or its end.
+/// The goal of a wait: a lock, a number of the other transaction's accesses, its end, or that of a
+/// phase of a batch. The last one is for no single transaction.
 inline constexpr std::uint64_t kUntilGranted = 0;
 inline constexpr std::uint64_t kUntilEnd = ~std::uint32_t{0};
+inline constexpr std::uint64_t kUntilBatch = kUntilEnd - 1;
+inline constexpr std::uint32_t kNobody = Timeline::kNobody;
 
 inline constexpr int kReasonBits = 8;
 

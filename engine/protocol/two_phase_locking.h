@@ -214,6 +214,7 @@ class LockingTransaction final : public OptimisticCore<M>,
 /// Two-phase locking as a protocol the driver runs; its options are LockingOptions.
 struct TwoPhaseLocking {
   static constexpr std::string_view kName = "two_phase_locking";
+  using Options = LockingOptions;
 
   template <class M>
   struct Runtime : LockRuntime<M> {

@@ -68,6 +68,7 @@ def test_options_of_a_protocol_may_follow_its_name(tpcc: Signature) -> None:
     subject = subject_of(name, tpcc, never)
     assert (subject.name, subject.protocol) == (name, "two_phase_locking")
     assert subject.options == {"conflict": "detect", "grant": "bldsf"}
+    assert subject_of("aria:batch=2", tpcc, never).backoff == "none"
     admitted = subject_of(f"{name}+smf", tpcc, never)
     assert (admitted.options, admitted.schedule) == (subject.options, {"policy": "smf"})
 
@@ -78,6 +79,8 @@ def test_options_of_a_protocol_may_follow_its_name(tpcc: Signature) -> None:
         ("two_phase_locking:grant=lifo", "one of fifo, vats, mlf, mblf, ddf, ldsf, bldsf"),
         ("two_phase_locking:grant=vats", "fifo; the others need conflict=detect"),
         ("two_phase_locking:locks=many", "unknown option 'locks'"),
+        ("aria:reordering=perhaps", "one of on, off"),
+        ("aria:batch=-1", "0 to 1024"),
         ("silo:grant=fifo", "option 'grant=fifo' is not known; valid: none"),
     ],
 )

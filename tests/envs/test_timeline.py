@@ -74,6 +74,18 @@ def test_attempts_in_progress_end_with_the_window(tpcc: Signature) -> None:
     assert (timeline.backoffs[0].begin, timeline.backoffs[0].end) == (4, 9)
 
 
+def test_a_wait_for_a_batch_is_for_no_core(tpcc: Signature) -> None:
+    timeline = described(
+        tpcc,
+        (1.0, 0, "attempt", 1, 0),
+        (2.0, 0, "wait", -1, -2),
+        (5.0, 0, "wait_end"),
+    )
+    (wait,) = timeline.attempts[0].waits
+    assert (wait.until, wait.blocker, wait.attempt, wait.end) == ("batch", None, None, 5)
+    assert timeline.wait_words(wait) == "its batch"
+
+
 def test_an_access_served_from_the_log_is_omitted(tpcc: Signature) -> None:
     timeline = described(
         tpcc,
@@ -104,7 +116,7 @@ def test_an_unknown_event_is_an_error(tpcc: Signature) -> None:
         described(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
 
 
-@pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:7"])
+@pytest.mark.parametrize("name", ["silo", "two_phase_locking", "aria", "occ", "ic3", "random:7"])
 def test_the_timeline_agrees_with_the_result(name: str) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 8, machine={"kind": "virtual"})
     subject = subject_of(name, evaluator.signature, untuned)

@@ -87,7 +87,7 @@ def workloads() -> list[str]:
 
 
 def protocols() -> list[str]:
-    return ["silo", "two_phase_locking", "mvto", "mvschedo", "policy_table"]
+    return ["silo", "two_phase_locking", "mvto", "mvschedo", "aria", "policy_table"]
 
 
 def guard_memory(reserve_bytes: int, groups: Sequence[tuple[str, str, int]] = ()) -> None:

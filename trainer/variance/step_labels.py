@@ -30,6 +30,7 @@ _WAITS = {
     Waits.ACCESS: "waits for an access",
     Waits.END: "waits for an end",
     Waits.SPIN: "spins",
+    Waits.BATCH: "waits for its batch",
 }
 OWN = "own time"
 

@@ -21,6 +21,7 @@ NONE = -1
 """No transaction, state, core or type."""
 _LOCK = 0
 _UNTIL_END = (1 << 32) - 1
+_UNTIL_BATCH = _UNTIL_END - 1
 """Goals of waits (engine/protocol/timeline.h)."""
 
 
@@ -57,6 +58,7 @@ class Waits(IntEnum):
     ACCESS = 2
     END = 3
     SPIN = 4
+    BATCH = 5
 
 
 @dataclass(frozen=True)
@@ -393,8 +395,9 @@ class _Core:
 
     def _goals(self) -> Integers:
         goal = self._number[self._last("wait")]
-        return np.where(
-            goal == _LOCK, Waits.LOCK, np.where(goal == _UNTIL_END, Waits.END, Waits.ACCESS)
+        named = {_LOCK: Waits.LOCK, _UNTIL_END: Waits.END, _UNTIL_BATCH: Waits.BATCH}
+        return np.select(
+            [goal == value for value in named], list(named.values()), Waits.ACCESS
         ).astype(np.int64)
 
     def _blockers(
@@ -410,8 +413,10 @@ class _Core:
         core = np.full(self._count, NONE, dtype=np.int64)
         position = np.full(self._count, NONE, dtype=np.int64)
         wait = self._last("wait")
-        core[open_wait] = self._subject[wait[open_wait]]
-        position[open_wait] = self._positions[wait[open_wait]]
+        subject = self._subject[wait]
+        for_one = open_wait & (subject != self._recorded.unknown_core)
+        core[for_one] = subject[for_one]
+        position[for_one] = self._positions[wait[for_one]]
         known = spun & (self._subject != self._recorded.unknown_core)
         core[known] = self._subject[known]
         position[known] = self._positions[known]

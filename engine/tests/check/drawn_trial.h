@@ -19,6 +19,7 @@ enum class Bias : std::uint8_t {
   switching,   ///< the table is replaced by others while it runs
   churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
   timestamps,  ///< transactions are ordered by timestamps
+  batches,     ///< transactions commit in batches
 };
 
 /// Options of two_phase_locking; wait-die in a third of the trials.
@@ -28,12 +29,21 @@ inline std::map<std::string, std::string> drawn_locking(Random& random) {
   return {{"conflict", "detect"}, {"grant", grants[random.below(grants.size())]}};
 }
 
+/// Options of aria.
+inline std::map<std::string, std::string> drawn_batches(Random& random) {
+  std::map<std::string, std::string> options;
+  if (random.below(2) == 0) options["reordering"] = "off";
+  if (random.below(3) == 0) options["batch"] = std::to_string(random.between(1, 4));
+  return options;
+}
+
 /// A small trial on virtual cores drawn from a number: the transaction types, the protocol or
 /// table, the number of cores, and the order of their steps.
 /// @param bias the property it is drawn for
 inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   constexpr std::uint64_t kKinds = 11;
   constexpr std::uint64_t kTimestamps = 10;
+  constexpr std::uint64_t kBatches = kKinds;  // drawn only where the trial is biased
   Random random(seed);
   const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
   Trial trial;
@@ -68,7 +78,9 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   trial.run.epoch_us =
       (churning ? std::array{2.0, 10.0, 20.0} : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
-  const std::uint64_t kind = bias == Bias::timestamps ? kTimestamps : random.below(kKinds);
+  const std::uint64_t kind = bias == Bias::timestamps ? kTimestamps
+                             : bias == Bias::batches  ? kBatches
+                                                      : random.below(kKinds);
   if (kind == 0) {
     trial.run.protocol = "silo";
   } else if (kind == 1) {
@@ -76,6 +88,9 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
     trial.run.protocol_options = drawn_locking(random);
   } else if (kind == kTimestamps) {
     trial.run.protocol = "mvto";
+  } else if (kind == kBatches) {
+    trial.run.protocol = "aria";
+    trial.run.protocol_options = drawn_batches(random);
   } else {
     trial.run.protocol = "policy_table";
     switch (kind) {

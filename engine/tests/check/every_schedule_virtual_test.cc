@@ -16,6 +16,7 @@
 #include "machines/faulty.h"
 #include "model/random.h"
 #include "observe/recorded_history.h"
+#include "protocol/aria.h"
 #include "protocol/mvschedo.h"
 #include "protocol/mvto.h"
 #include "protocol/policy_table.h"
@@ -146,9 +147,10 @@ std::string run_case(const Case& drawn, int protocol, const Script& script) {
   constexpr Start kGuessed = [](const RunSetup<M>& setup) -> std::unique_ptr<ProtocolRun<M>> {
     return std::make_unique<RunningProtocol<M, Guessed>>(setup);
   };
-  const std::array<Start, 5> starts{named(Silo{}), named(TwoPhaseLocking{}), named(Mvto{}),
-                                    kGuessed, named(PolicyTable{})};
-  const std::size_t at = std::min<std::size_t>(static_cast<std::size_t>(protocol), 4);
+  const std::array<Start, 6> starts{named(Silo{}), named(TwoPhaseLocking{}),
+                                    named(Mvto{}), kGuessed,
+                                    named(Aria{}), named(PolicyTable{})};
+  const std::size_t at = std::min<std::size_t>(static_cast<std::size_t>(protocol), 5);
   return run_under(starts[at], drawn, script);
 }
 

@@ -78,6 +78,12 @@ TEST(ThreadsTrials, Mvto) {
   run_protocol(open_restless, "mvto");
 }
 
+TEST(ThreadsTrials, Aria) {
+  run_protocol(open_session, "aria");
+  run_protocol(open_restless, "aria");
+  run_protocol(open_session, "aria", {{"reordering", "off"}, {"batch", "2"}});
+}
+
 TEST(ThreadsTrials, KnownTables) {
   for (std::uint64_t program = 0; program < 8; ++program) {
     Trial trial = generic_trial(program);

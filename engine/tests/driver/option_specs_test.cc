@@ -13,6 +13,7 @@
 
 #include "driver/machine_options.h"
 #include "driver/session.h"
+#include "protocol/aria_options.h"
 #include "protocol/locking_options.h"
 #include "schedule/admission/options.h"
 
@@ -49,7 +50,9 @@ std::vector<Group> groups() {
       {"machine", option_specs("machine", "virtual"), machine},
       {"machine/costs", option_specs("machine/costs"), machine},
       {"two_phase_locking", option_specs("protocol", "two_phase_locking"),
-       [](const OptionMap& options) { (void)LockingOptions::parse(options); }}};
+       [](const OptionMap& options) { (void)LockingOptions::parse(options); }},
+      {"aria", option_specs("protocol", "aria"),
+       [](const OptionMap& options) { (void)AriaOptions::parse(options); }}};
   std::erase_if(all[1].specs, [](const OptionSpec& spec) { return spec.name == "cores"; });
   for (const std::string& name : workload_names()) {
     if (name == "replay" || name == "shop") continue;

@@ -41,9 +41,9 @@ std::string refusal_of(const RunOptions& options) {
 }
 
 TEST(SessionOptions, NameAnUnknownProtocol) {
-  EXPECT_EQ(
-      refusal_of({.protocol = "mvcc"}),
-      "protocol 'mvcc' is not known; valid: silo, two_phase_locking, mvto, mvschedo, policy_table");
+  EXPECT_EQ(refusal_of({.protocol = "mvcc"}),
+            "protocol 'mvcc' is not known; valid: silo, two_phase_locking, mvto, mvschedo, aria, "
+            "policy_table");
 }
 
 TEST(SessionOptions, NameAnUnknownOptionOfAProtocol) {

@@ -33,7 +33,8 @@ inline std::vector<Way> protocols() {
           {"2pl, no-wait",
            {.protocol = "two_phase_locking", .protocol_options = {{"conflict", "no_wait"}}}},
           {"mvto", {.protocol = "mvto"}},
-          {"mvschedo", {.protocol = "mvschedo"}}};
+          {"mvschedo", {.protocol = "mvschedo"}},
+          {"aria", {.protocol = "aria"}}};
 }
 
 inline std::vector<Way> seed_tables(const Signature& signature) {
