@@ -21,6 +21,7 @@ that a suggested database uses."""
 
 SCALES: Mapping[str, tuple[str, ...]] = {
     "tpcc": ("warehouses",),
+    "tpce": ("customers",),
     "ycsb": ("records",),
     "micro": ("records", "hot_records", "own_records"),
     "smallbank": ("accounts",),
@@ -30,7 +31,7 @@ SCALES: Mapping[str, tuple[str, ...]] = {
 """The options that set the size of a workload's database. Other workloads have no estimate; their
 loading is guarded as well."""
 
-SMALL = {"tpcc": 1}
+SMALL = {"tpcc": 1, "tpce": 100}
 SMALL_ROWS = 20_000
 """Sum of these options for a database that loads quickly."""
 

@@ -54,6 +54,7 @@ STRETCH_SECONDS = 10.0
 CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "generic": ({"name": "generic"}, 0.002),
     "tpcc": ({"name": "tpcc", "mix": "full"}, 0.02),
+    "tpce": ({"name": "tpce", "customers": "100", "trade_days": "1"}, 0.01),
     "ycsb": (CHURN | {"records": "2000", "operations": "8"}, 0.01),
     "micro": ({"name": "micro", "records": "5000", "own_records": "500"}, 0.01),
     "smallbank": ({"name": "smallbank", "accounts": "1000"}, 0.01),

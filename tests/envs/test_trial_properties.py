@@ -20,6 +20,7 @@ from tests.traces.synthesis.some_shop import made_up_shop
 SMALL = {
     "generic": {},
     "tpcc": {"mix": "full"},
+    "tpce": {"customers": "100", "trade_days": "1", "market_orders": "30"},
     "ycsb": {"records": "500", "index": "ordered", "read": "30", "rmw": "30"}
     | {"scan": "20", "insert": "10", "delete": "10"},
     "micro": {"records": "500", "hot_records": "50", "own_records": "50"},

@@ -54,12 +54,15 @@ def test_no_protocol_table_or_schedule_has_a_finding(
     assert not (tmp_path / "counterexample").exists()
 
 
-@pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro", "smallbank", "epinions", "taobench"])
+@pytest.mark.parametrize(
+    "workload", ["tpcc", "tpce", "ycsb", "micro", "smallbank", "epinions", "taobench"]
+)
 def test_other_workloads_have_no_finding(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     small = {
+        "tpce": ["workload.customers=100", "workload.trade_days=1", "seconds=0.0005"],
         "ycsb": ["workload.records=2000"],
         "micro": ["workload.records=2000", "seconds=0.0003"],
         "smallbank": ["workload.accounts=1000", "seconds=0.0005"],

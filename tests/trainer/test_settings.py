@@ -230,8 +230,8 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("workload.warehouse=3", "did you mean workload.warehouses?"),
         ("+seeds=3", "did you mean seed?"),
         (
-            "workload=tpc",
-            "did you mean tpcc?; there are epinions, generic, micro, replay, shop, small",
+            "workload=ycs",
+            "did you mean ycsb?; there are epinions, generic, micro, replay, shop, small",
         ),
         ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),

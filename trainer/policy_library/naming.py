@@ -18,6 +18,7 @@ CONTENTION: Mapping[str, str] = {
     "smallbank": "hot_accounts",
     "taobench": "theta",
     "tpcc": "warehouses",
+    "tpce": "theta",
     "ycsb": "theta",
 }
 """The option that determines the contention, which is part of every name."""

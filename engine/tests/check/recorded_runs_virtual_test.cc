@@ -56,6 +56,14 @@ TEST(RecordedRuns, Tpcc) {
   run_all_ways({.workload = {{"name", "tpcc"}, {"mix", "full"}}, .run = {.seconds = 0.004}});
 }
 
+TEST(RecordedRuns, Tpce) {
+  run_all_ways({.workload = {{"name", "tpce"},
+                             {"customers", "100"},
+                             {"trade_days", "1"},
+                             {"market_orders", "30"}},
+                .run = {.seconds = 0.001}});
+}
+
 TEST(RecordedRuns, Ycsb) {
   run_all_ways({.workload = {{"name", "ycsb"},
                              {"index", "ordered"},

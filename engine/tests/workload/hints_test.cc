@@ -21,6 +21,7 @@
 #include "workload/smallbank.h"
 #include "workload/taobench.h"
 #include "workload/tpcc.h"
+#include "workload/tpce.h"
 #include "workload/ycsb.h"
 
 /// Every access is the one that the signature describes under its state, and every hint of a
@@ -78,6 +79,13 @@ void expect_true_hints(const typename W<ThreadsMachine>::Options& options, int t
 TEST(Hints, OfTheDummyAreTrue) { expect_true_hints<Dummy>({}, 1000); }
 
 TEST(Hints, OfTpccAreTrue) { expect_true_hints<Tpcc>(TpccOptions::parse({{"mix", "full"}}), 300); }
+
+TEST(Hints, OfTpceAreTrue) {
+  expect_true_hints<Tpce>(
+      TpceOptions::parse(
+          {{"customers", "100"}, {"trade_days", "1"}, {"theta", "0.5"}, {"market_orders", "50"}}),
+      3000);
+}
 
 TEST(Hints, OfYcsbAreTrue) {
   expect_true_hints<Ycsb>(YcsbOptions::parse({{"records", "300"},

@@ -13,6 +13,7 @@
 #include "workload/smallbank/options.h"
 #include "workload/taobench/options.h"
 #include "workload/tpcc/options.h"
+#include "workload/tpce/options.h"
 #include "workload/ycsb/options.h"
 
 namespace heddle {
@@ -132,6 +133,17 @@ TEST(TpccOptions, ParsesAndRefuses) {
             "tpcc: option 'warehouses' is '0'; allowed: an integer from 1 to 65535");
   EXPECT_EQ(error_of([] { TpccOptions::parse({{"mix", "most"}}); }),
             "tpcc: option 'mix' is 'most'; allowed: one of read_write, full, new_order_payment");
+}
+
+TEST(TpceOptions, ParsesAndRefuses) {
+  EXPECT_EQ(TpceOptions::parse({}).scale().securities(), 3425U);
+  EXPECT_EQ(TpceOptions::parse({{"theta", "4"}}).theta, 4);
+  EXPECT_EQ(error_of([] { TpceOptions::parse({{"customers", "50"}}); }),
+            "tpce: option 'customers' is '50'; allowed: an integer from 100 to 20000");
+  EXPECT_EQ(error_of([] { TpceOptions::parse({{"customers", "250"}}); }),
+            "tpce: option 'customers' is '250'; allowed: multiples of 100");
+  EXPECT_EQ(error_of([] { TpceOptions::parse({{"theta", "4.5"}}); }),
+            "tpce: option 'theta' is '4.5'; allowed: a number from 0 to 4");
 }
 
 TEST(YcsbOptions, ParsesAndRefuses) {

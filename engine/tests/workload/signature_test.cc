@@ -5,6 +5,7 @@
 #include "machine/threads.h"
 #include "workload/micro.h"
 #include "workload/tpcc.h"
+#include "workload/tpce.h"
 #include "workload/ycsb.h"
 
 namespace heddle {
@@ -79,6 +80,21 @@ TEST(TpccSignature, NamesTheQueriesAfterThePolicyTypes) {
   EXPECT_EQ(Tpcc<M>::type_names({.mix = TpccOptions::Mix::full}), five);
   EXPECT_FALSE(Tpcc<M>::is_snapshot(2));
   EXPECT_TRUE(Tpcc<M>::is_snapshot(3));
+}
+
+/// As many states of each type as in the paper (§7.4) and its artifact.
+TEST(TpceSignature, HasThePapersStates) {
+  const Signature signature = Tpce<M>::signature({});
+  ASSERT_EQ(signature.types.size(), 3U);
+  EXPECT_EQ(signature.types[0].accesses.size(), 30U);
+  EXPECT_EQ(signature.types[1].accesses.size(), 12U);
+  EXPECT_EQ(signature.types[2].accesses.size(), 23U);
+  EXPECT_EQ(signature.access(tpce::kTradeOrderReadLastPrice).name, "read_last_price");
+  EXPECT_EQ(signature.access(tpce::kMarketFeedUpdateLastTrade).name, "update_last_trade");
+  EXPECT_EQ(signature.access(tpce::kByAccountScanTrades).table, "TRADE_CA_ID_IDX");
+  EXPECT_EQ(signature, Tpce<M>::signature({.customers = 100, .market_orders = 60}));
+  const std::vector<std::string> names{"trade_order", "market_feed", "trade_update"};
+  EXPECT_EQ(Tpce<M>::type_names({}), names);
 }
 
 TEST(YcsbSignature, IsTheSameForEveryOption) {

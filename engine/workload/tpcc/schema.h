@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "workload/tpcc/text.h"
+#include "workload/text.h"
 
 /// The rows of TPC-C (specification v5.11, clause 1.3).
 ///

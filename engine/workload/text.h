@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace heddle::tpcc {
+namespace heddle {
 
 /// A column of at most N characters, padded with spaces as SQL's CHAR(N): fixed size, compared byte
 /// by byte, and concatenated without a search for its end.
@@ -32,4 +32,4 @@ struct Text {
   }
 };
 
-}  // namespace heddle::tpcc
+}  // namespace heddle

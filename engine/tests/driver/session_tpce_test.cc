@@ -1,0 +1,22 @@
+#include <gtest/gtest.h>
+
+#include "driver/session.h"
+#include "driver/session_runs.h"
+
+/// Sessions of TPC-E on real cores.
+namespace heddle {
+namespace {
+
+const OptionMap kTpce{
+    {"name", "tpce"}, {"customers", "100"}, {"trade_days", "1"}, {"market_orders", "30"}};
+
+void expect_consistent_every_way(int workers) {
+  const auto session = open_session(kTpce, workers, 1);
+  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.03);
+}
+
+TEST(SessionTpce, StaysConsistent) { expect_consistent_every_way(2); }
+TEST(SessionTpce, StaysConsistentWithManyWorkers) { expect_consistent_every_way(8); }
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "protocol/outcome.h"
+#include "protocol/row.h"
+#include "storage/node_version.h"
+#include "workload/tpce/inputs.h"
+#include "workload/tpce/keys.h"
+#include "workload/tpce/states.h"
+#include "workload/tpce/tables.h"
+
+namespace heddle::tpce {
+
+/// What Market-Feed returns to the market.
+struct MarketFeedOutput {
+  std::uint32_t submitted = 0;  ///< the orders whose limits the prices have reached
+};
+
+/// The Market-Feed transaction: new prices, which submit the orders that waited for them.
+///
+/// It goes table by table, each time over all securities or orders, so that other transactions can
+/// follow it from table to table.
+template <class Txn, class M>
+class MarketFeedTransaction {
+ public:
+  /// The orders that one feed submits; it leaves the others to the next.
+  static constexpr std::size_t kMostOrders = 100;
+
+  MarketFeedTransaction(Txn& txn, Tables<M>& tables, const MarketFeedInput& input)
+      : txn_(txn), tables_(tables), in_(input) {}
+
+  Outcome run(MarketFeedOutput& output) {
+    if (!set_prices() || !find_orders() || !remove_requests() || !submit()) return txn_.stop();
+    output.submitted = static_cast<std::uint32_t>(count_);
+    return Outcome::commit;
+  }
+
+ private:
+  [[nodiscard]] std::span<const Tick> ticks() const {
+    return std::span(in_.ticks).first(in_.count);
+  }
+  [[nodiscard]] auto orders() const { return std::span(orders_).first(count_); }
+
+  bool set_prices() {
+    for (const Tick& tick : ticks()) {
+      const auto last =
+          txn_.read(kMarketFeedReadLastTrade, tables_.last_trade, make_key(tick.security));
+      if (!last) return false;
+      if (!txn_.update(kMarketFeedUpdateLastTrade, tables_.last_trade, last, [&](LastTrade& row) {
+            row.date_us = in_.date_us;
+            row.price_cents = tick.price_cents;
+            row.volume += tick.volume;
+            row.entries += tick.entries;
+          })) {
+        return false;
+      }
+    }
+    txn_.passed(kMarketFeedUpdateLastTrade);
+    return true;
+  }
+
+  /// A stop-loss order waits for a price that is as low as its limit, or lower; so does an order to
+  /// buy. One to sell waits for a price that is as high.
+  bool find_orders() {
+    for (const Tick& tick : ticks()) {
+      if (!find(kMarketFeedScanStopLoss, tick, OrderType::stop_loss, tick.lowest_cents,
+                kMostPrice_cents) ||
+          !find(kMarketFeedScanLimitSell, tick, OrderType::limit_sell, 0, tick.highest_cents) ||
+          !find(kMarketFeedScanLimitBuy, tick, OrderType::limit_buy, tick.lowest_cents,
+                kMostPrice_cents)) {
+        return false;
+      }
+    }
+    txn_.passed(kMarketFeedScanLimitBuy);
+    return true;
+  }
+
+  bool find(State state, const Tick& tick, OrderType type, std::uint32_t least_cents,
+            std::uint32_t most_cents) {
+    if (count_ == kMostOrders) return true;
+    constexpr std::uint64_t kLastTrade = 0xffff'ffff;
+    return txn_.template scan<IndexRow>(
+        state, tables_.request_by_symbol, request_index_key(tick.security, type, least_cents, 0),
+        request_index_key(tick.security, type, most_cents, kLastTrade), Order::ascending,
+        static_cast<std::uint32_t>(kMostOrders - count_), [&](const Key1&, const auto& row) {
+          orders_[count_++] = row;
+          return true;
+        });
+  }
+
+  bool remove_requests() {
+    for (const Row<IndexRow>& order : orders()) {
+      const auto request =
+          txn_.read(kMarketFeedReadRequest, tables_.request, make_key(order->number));
+      if (!request) return false;
+      const auto by_broker =
+          txn_.read(kNoState, tables_.request_by_broker,
+                    broker_request_key(request->broker, request->security, order->number));
+      if (!by_broker) return false;
+      if (!txn_.remove(kMarketFeedRemoveRequest, tables_.request, request) ||
+          !txn_.remove(kMarketFeedRemoveRequestBySymbol, tables_.request_by_symbol, order) ||
+          !txn_.remove(kMarketFeedRemoveRequestByBroker, tables_.request_by_broker, by_broker)) {
+        return false;
+      }
+    }
+    txn_.passed(kMarketFeedRemoveRequestByBroker);
+    return true;
+  }
+
+  bool submit() {
+    for (const Row<IndexRow>& order : orders()) {
+      const auto trade = txn_.template read<TradeHead>(kMarketFeedReadTrade, tables_.trade,
+                                                       make_key(order->number));
+      if (!trade) return false;
+      if (!txn_.update(kMarketFeedUpdateTrade, tables_.trade, trade, [&](TradeHead& row) {
+            row.date_us = in_.date_us;
+            row.status = Status::submitted;
+          })) {
+        return false;
+      }
+    }
+    txn_.passed(kMarketFeedUpdateTrade);
+    for (const Row<IndexRow>& order : orders()) {
+      if (!txn_.insert(kMarketFeedInsertHistory, tables_.history,
+                       history_key(order->number, Status::submitted), {in_.date_us})) {
+        return false;
+      }
+    }
+    txn_.passed(kMarketFeedInsertHistory);
+    return true;
+  }
+
+  Txn& txn_;
+  Tables<M>& tables_;
+  const MarketFeedInput& in_;
+  std::array<Row<IndexRow>, kMostOrders> orders_;  // the first `count_` are set
+  std::size_t count_ = 0;
+};
+
+}  // namespace heddle::tpce

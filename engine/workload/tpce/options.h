@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/options.h"
+#include "workload/tpce/scale.h"
+
+namespace heddle {
+
+/// The options of TPC-E. The defaults are those of Polyjuice (OSDI 2021, §7.4, figure 8b).
+struct TpceOptions {
+  std::uint32_t customers = 5000;
+  std::uint32_t trade_days = 3;
+  double theta = 3;
+  int trade_update = 50;
+  int market_orders = 0;
+
+  void read(OptionReader& reader) {
+    reader.integer("customers", customers, tpce::kCustomerStep, tpce::kMostCustomers,
+                   "customers, in hundreds; there are 0.685 securities for each");
+    reader.integer("trade_days", trade_days, 1, tpce::kMostTradeDays,
+                   "days of trading before the run, 57.6 trades for each customer and day");
+    reader.real("theta", theta, 0, 4,
+                "exponent of the Zipf distribution of the securities ordered; 0 is uniform");
+    reader.integer("trade_update", trade_update, 0, 100,
+                   "Trade-Updates, percent of them and the Trade-Orders together");
+    reader.integer("market_orders", market_orders, 0, 100,
+                   "Trade-Orders at the market price, percent; the others have a limit");
+  }
+
+  static TpceOptions parse(const OptionMap& map) {
+    OptionReader reader("tpce", map);
+    const auto options = read_options<TpceOptions>(reader);
+    if (options.customers % tpce::kCustomerStep != 0) {
+      reader.reject("customers", std::to_string(options.customers),
+                    "multiples of " + std::to_string(tpce::kCustomerStep));
+    }
+    return options;
+  }
+
+  [[nodiscard]] tpce::Scale scale() const { return {customers, trade_days}; }
+};
+
+}  // namespace heddle
