@@ -22,7 +22,7 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """Matches a name followed by an admission policy, such as `silo+smf`."""
 
-_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[a-z0-9_]+)+)")
+_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[a-z0-9_.-]+)+)")
 """Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`."""
 
 

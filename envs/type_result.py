@@ -77,7 +77,8 @@ class TypeResult:
         share: share of the type in the workload's mix, 0 to 1; None if draws are independent, so
             that the transactions drawn are a sample of the mix.
         backoff_us: to what time the backoff has adapted by the end, in µs: the geometric mean over
-            workers; None unless a policy's table adapts it.
+            the workers whose transactions have aborted. None without any, and unless a policy's
+            table adapts it.
     """
 
     commits: int = 0

@@ -196,7 +196,12 @@ class Checkpoint:
         Raises:
             WritingError: it can't be written; the previous one is unchanged.
         """
-        state = asdict(self)
+        # Not `asdict`, which would copy all samples.
+        state = {
+            **vars(self),
+            "history": [asdict(record) for record in self.history],
+            "incumbents": [asdict(incumbent) for incumbent in self.incumbents],
+        }
         document = {"schema_version": SCHEMA_VERSION, "digest": _digest(state), "state": state}
         write_atomically(folder / FILE_NAME, json.dumps(document, allow_nan=False))
 

@@ -8,7 +8,7 @@ namespace heddle::check {
 namespace {
 
 /// The prefetch distance, in operations.
-constexpr std::size_t kAhead = 16;
+constexpr std::size_t kKeysAhead = 16;
 
 bool is_of_a_key(const Operation& operation) {
   return operation.kind != Kind::range && operation.kind != Kind::broken &&
@@ -82,9 +82,9 @@ KeyGroups::KeyGroups(const Transactions& transactions) {
     const std::uint32_t count = transactions.attempt(node).operations;
     for (std::uint32_t offset = 0; offset < count; ++offset) {
       if (!is_of_a_key(transactions.operation(node, offset))) continue;
-      if (next + 2 * kAhead < numbers_.size()) {
-        __builtin_prefetch(&first_[numbers_[next + 2 * kAhead]]);
-        __builtin_prefetch(&places_[first_[numbers_[next + kAhead]]], 1);
+      if (next + 2 * kKeysAhead < numbers_.size()) {
+        __builtin_prefetch(&first_[numbers_[next + 2 * kKeysAhead]]);
+        __builtin_prefetch(&places_[first_[numbers_[next + kKeysAhead]]], 1);
       }
       places_[first_[numbers_[next++]]++] = transactions.place(node, offset);
     }
@@ -99,11 +99,11 @@ KeyGroups::KeyGroups(const Transactions& transactions) {
 void KeyGroups::number(const Transactions& transactions) {
   Numbering numbering(keys_);
   // Keys whose slots are being prefetched.
-  std::array<Key, kAhead> coming{};
+  std::array<Key, kKeysAhead> coming{};
   std::uint64_t begun = 0;
   std::uint64_t done = 0;
   const auto finish_one = [&] {
-    const Key& key = coming[done++ % kAhead];
+    const Key& key = coming[done++ % kKeysAhead];
     numbers_.push_back(numbering.number_of(key.table, key.word));
   };
   for (std::uint32_t node = 0; node < transactions.size(); ++node) {
@@ -114,9 +114,9 @@ void KeyGroups::number(const Transactions& transactions) {
       if (operation.kind == Kind::range) ranges_.push_back(transactions.place(node, offset));
       if (operation.kind == Kind::broken) broken_.push_back(transactions.place(node, offset));
       if (!is_of_a_key(operation)) continue;
-      if (begun - done == kAhead) finish_one();
+      if (begun - done == kKeysAhead) finish_one();
       numbering.prefetch(operation.table, operation.key);
-      coming[begun++ % kAhead] = {operation.key, operation.table};
+      coming[begun++ % kKeysAhead] = {operation.key, operation.table};
     }
   }
   while (done != begun) finish_one();

@@ -9,11 +9,10 @@ namespace {
 /// The limit on doubtful lives examined for one miss or one other life.
 constexpr std::size_t kMostDoubts = 64;
 
-constexpr std::uint32_t kNone = Transactions::kNone;
-
-/// kNone has no place in an edge; the edge will have no effect.
+/// Transactions::kNone has no place in an edge; the edge will have no effect.
 Edge edge_or_none(std::uint32_t from, std::uint32_t to, Why why) {
-  return from == kNone || to == kNone ? Edge(0, 0, why) : Edge(from, to, why);
+  return from == Transactions::kNone || to == Transactions::kNone ? Edge(0, 0, why)
+                                                                  : Edge(from, to, why);
 }
 
 }  // namespace
@@ -105,8 +104,8 @@ void Lives::place_beside(const Miss& miss, const Life& life) {
   // It missed the row and then inserted it, or deleted it before it read.
   if (miss.node == life.first || (deleted && !miss.then_changed)) return;
   const Why before = miss.by_range ? Why::predicate : Why::rw;
-  const bool may_precede = life.first != kNone && miss.from < life.began_by;
-  const bool may_follow = life.last != kNone && !deleted && life.ended_from < miss.to;
+  const bool may_precede = life.first != Transactions::kNone && miss.from < life.began_by;
+  const bool may_follow = life.last != Transactions::kNone && !deleted && life.ended_from < miss.to;
   if (may_precede || may_follow) {
     choose(may_precede, edge_or_none(miss.node, life.first, before), may_follow,
            edge_or_none(life.last, miss.node, Why::wr));

@@ -67,11 +67,12 @@ class Backoff {
     }
   }
 
-  /// To what time a type's backoff has adapted, in microseconds. Empty unless a table adapts it.
+  /// To what time a type's backoff has adapted, in microseconds. Empty unless a table adapts it and
+  /// the type has aborted. It reads no table: the last one may be gone by the end of a run.
   [[nodiscard]] std::optional<double> adapted_us(int type) const {
-    if (kind_ != BackoffKind::policy || (policy_ == nullptr && table_ == nullptr)) return {};
     const double us = us_[static_cast<std::size_t>(type)];
-    return us == kUnset ? row_of(type, policy_).initial_us : us;
+    if (kind_ != BackoffKind::policy || us == kUnset) return {};
+    return us;
   }
 
  private:

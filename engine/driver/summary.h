@@ -145,16 +145,19 @@ template <class M>
   return result;
 }
 
-/// To what time the backoff of a type has adapted: the geometric mean over workers.
+/// To what time the backoff of a type has adapted: the geometric mean over the workers that know.
 template <class M>
 [[nodiscard]] std::optional<double> adapted_backoff_us(const std::vector<Measurements<M>>& workers,
                                                        std::size_t type) {
   double sum = 0;
+  int count = 0;
   for (const Measurements<M>& worker : workers) {
-    if (!worker.by_type[type].backoff_us) return {};
+    if (!worker.by_type[type].backoff_us) continue;
     sum += std::log(*worker.by_type[type].backoff_us);
+    ++count;
   }
-  return std::exp(sum / static_cast<double>(workers.size()));
+  if (count == 0) return {};
+  return std::exp(sum / count);
 }
 
 /// How a run kept up with its arrivals.

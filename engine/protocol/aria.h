@@ -37,9 +37,9 @@ struct AriaRuntime {
 
 /// Aria (Lu et al., PVLDB 13(12), 2020): the transactions of a batch execute on the state before
 /// it, reserve what they read and write, and commit by rules that every one of them evaluates for
-/// itself. With deterministic reordering a transaction aborts if an earlier one
-/// of its batch writes a row that it writes, or if both an earlier one writes a row that it reads
-/// and an earlier one reads a row that it writes. Without, the first or the second is enough.
+/// itself. A transaction aborts if an earlier one of its batch writes a row that it writes. With
+/// deterministic reordering it also aborts if both an earlier one writes a row that it reads and an
+/// earlier one reads a row that it writes. Without reordering the first of the two is enough.
 /// Earlier means a smaller id. A transaction that aborts keeps its id in the next batch, where it
 /// precedes all new ones; the earliest of a batch always commits.
 ///

@@ -19,8 +19,8 @@ namespace heddle {
 /// the window is absent.
 ///
 /// A phase ends when every member has arrived at its end. The state is one word, which a worker
-/// changes by one addition; a compare-and-exchange of so many workers would fail over and over.
-/// Each evaluates the state that its addition has left, so whoever makes the last member's arrival
+/// changes by one addition; a compare-and-exchange by many workers would fail over and over. Each
+/// evaluates the state that its addition has left, so the one that makes the last member's arrival
 /// visible begins the next phase.
 ///
 /// Memory order. Every change of the state is a read-modify-write, so those that follow an arrival

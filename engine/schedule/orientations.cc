@@ -20,7 +20,7 @@ struct KeyUsers {
   std::vector<std::uint32_t> writers;
 };
 
-std::vector<KeyUsers> users_of(const Batch& batch) {
+std::vector<KeyUsers> users_by_key(const Batch& batch) {
   std::vector<KeyUsers> users(batch.key_count());
   const auto note = [](std::vector<std::uint32_t>& list, std::uint32_t transaction) {
     if (list.empty() || list.back() != transaction) list.push_back(transaction);
@@ -50,7 +50,7 @@ ConflictGraph::ConflictGraph(const Batch& batch) : neighbours_(batch.size()) {
                                   " conflicts: take fewer transactions");
     }
   };
-  for (const KeyUsers& users : users_of(batch)) {
+  for (const KeyUsers& users : users_by_key(batch)) {
     for (std::size_t at = 0; at < users.writers.size(); ++at) {
       for (std::size_t next = at + 1; next < users.writers.size(); ++next) {
         link(users.writers[at], users.writers[next]);

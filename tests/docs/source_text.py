@@ -8,6 +8,7 @@ import json
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 CXX_COMMENT = re.compile(
@@ -19,6 +20,7 @@ Text = tuple[int, str]
 """The line where it begins, and what it says."""
 
 
+@cache
 def texts(path: Path) -> list[Text]:
     """The prose of a file, by what its name ends in; nothing of kinds that are not known."""
     source = path.read_text(encoding="utf-8")

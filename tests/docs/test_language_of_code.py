@@ -59,13 +59,12 @@ def test_files_left_out_exist() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_word_is_ruled_out(folder: str) -> None:
-    rules = [re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for words in RULED_OUT.values()]
+    rule = re.compile(rf"\b(?:{'|'.join(RULED_OUT.values())})\b", re.IGNORECASE)
     assert files(folder)
     found = [
         f"{path.relative_to(ROOT)}:{line}: {match[0]!r}"
         for path in files(folder)
         for line, text in texts(path)
-        for rule in rules
         for match in rule.finditer(CODE.sub("CODE", text))
     ]
     assert found == []
@@ -77,6 +76,7 @@ def test_sentences_are_short(folder: str) -> None:
         f"{path.relative_to(ROOT)}:{line}: {sentence[:100]!r}"
         for path in files(folder)
         for line, text in texts(path)
+        if words(text) > LONGEST_SENTENCE
         for paragraph in PARAGRAPH.split(CODE.sub("CODE", text))
         for sentence in sentences(" ".join(paragraph.split()))
         if words(sentence) > LONGEST_SENTENCE

@@ -62,7 +62,7 @@ def test_workloads_that_follow_a_trace_select_a_part() -> None:
     ("group", "name", "message"),
     [
         ("search", "", "group 'search' is not known; valid: workload, machine, "),
-        ("workload", "tpc", "workload 'tpc' is not known; valid: tpcc, ycsb"),
+        ("workload", "tpc", "workload 'tpc' is not known; valid: tpcc, tpce, ycsb"),
         ("machine", "abacus", "'abacus'; allowed: one of threads, virtual"),
     ],
 )

@@ -23,7 +23,7 @@ WRITING_TYPES = {"smallbank": 5, "epinions": 4, "taobench": 2}
 def settings(name: str, **changed: str) -> dict[str, str]:
     text = (files("configs") / "workload" / f"{name}.yaml").read_text(encoding="utf-8")
     return (
-        {str(key): str(value) for key, value in OmegaConf.create(text).items()}
+        {str(key): str(value) for key, value in OmegaConf.create(text).items() if value is not None}
         | FEW[name]
         | changed
     )

@@ -23,7 +23,8 @@ FEW = {"customers": "100", "trade_days": "1"}
 
 def settings(**changed: str) -> dict[str, str]:
     text = (files("configs") / "workload" / "tpce.yaml").read_text(encoding="utf-8")
-    return {str(key): str(value) for key, value in OmegaConf.create(text).items()} | FEW | changed
+    kept = {key: value for key, value in OmegaConf.create(text).items() if value is not None}
+    return {str(key): str(value) for key, value in kept.items()} | FEW | changed
 
 
 def measured(options: dict[str, str], cores: int, seconds: float) -> Result:

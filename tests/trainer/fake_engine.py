@@ -266,8 +266,8 @@ class Session:
                     "time_s": self.workers * seconds / len(types),
                     "throughput": throughput / len(types),
                     "latency_us": latency,
-                    "backoff_us": ADAPTED_US if protocol == "policy_table" else None,
                 }
+                | ({"backoff_us": ADAPTED_US} if ADAPTED_US and protocol == "policy_table" else {})
                 for type_name in types
             },
             "aborts": {

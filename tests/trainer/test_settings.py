@@ -233,7 +233,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
             "workload=ycs",
             "did you mean ycsb?; there are epinions, generic, micro, replay, shop, small",
         ),
-        ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, paper, quick"),
+        ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, locks_delay"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.proposals=3.5", "search.proposals=3.5: Value '3.5'"),
         ("search.parents=3", "no setting search.parents with search=guided; it is available with "),

@@ -128,8 +128,14 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
 
     See `compose_settings`.
     """
+    return _config_of(name, tuple(with_costs_files(overrides)), tuple(overrides))
+
+
+@functools.lru_cache(maxsize=64)  # a resumed or compared run is composed several times
+def _config_of(name: str, texts: tuple[str, ...], overrides: tuple[str, ...]) -> DictConfig:
+    """Return the configuration composed of `texts`, which stand for the typed overrides."""
     register()
-    parsed = _chosen(parse_overrides(with_costs_files(overrides), name))
+    parsed = _chosen(parse_overrides(texts, name))
     for override in parsed:
         if override.is_sweep_override():
             cure = "; add -m for one run per value" if name == "train" else ""

@@ -92,7 +92,7 @@ TEST(SessionOptions, RefuseAPolicyThatDoesNotFit) {
 TEST(SessionOptions, NameAnUnknownWorkload) {
   std::string names;
   for (const std::string& name : workload_names()) names += (names.empty() ? "" : ", ") + name;
-  EXPECT_EQ(names.find("tpcc, ycsb, micro"), 0U) << names;
+  EXPECT_EQ(names.find("tpcc, tpce, ycsb, micro"), 0U) << names;
   EXPECT_EQ(refusal([] { (void)open_session({{"name", "tpcx"}}, 1, 1); }),
             "workload 'tpcx' is not known; valid: " + names);
   EXPECT_EQ(refusal([] { (void)open_session({}, 1, 1); }),

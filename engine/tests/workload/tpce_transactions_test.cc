@@ -43,11 +43,15 @@ class TpceTransactions : public testing::Test {
     });
   }
   /// A feed of twenty entries at one price; returns the number of orders submitted.
-  std::uint32_t feed(std::uint32_t price_cents, std::uint32_t security = 3) {
+  std::uint32_t feed(std::uint32_t price_cents) {
+    return feed(price_cents, price_cents, price_cents);
+  }
+  std::uint32_t feed(std::uint32_t price_cents, std::uint32_t lowest_cents,
+                     std::uint32_t highest_cents) {
     MarketFeedInput input{};
     input.date_us = 2'000'000'000'000;
     input.count = 1;
-    input.ticks[0] = {security, price_cents, price_cents, price_cents, 4000, 20};
+    input.ticks[0] = {3, price_cents, lowest_cents, highest_cents, 4000, 20};
     MarketFeedOutput output;
     EXPECT_EQ(database_.transact([&](auto& txn) {
       output = {};
@@ -228,6 +232,23 @@ TEST_F(TpceTransactions, APriceSubmitsTheOrdersThatWaitedForIt) {
   EXPECT_EQ(last.volume, 4000U);
   EXPECT_EQ(feed(25'00), 0U) << "they are submitted once";
   EXPECT_EQ(feed(20'00), 2U);
+}
+
+/// Entries of one security are merged: an order is submitted if any of their prices reaches it.
+TEST_F(TpceTransactions, AFeedSubmitsWhatAnyOfItsPricesReaches) {
+  using enum OrderType;
+  std::vector<TradeOrderInput> reached;
+  std::vector<TradeOrderInput> others;
+  for (const OrderType type : {stop_loss, limit_sell, limit_buy}) {
+    const bool sell = type == limit_sell;
+    reached.push_back(order(type, sell ? 26'00 : 24'00));
+    others.push_back(order(type, sell ? 26'01 : 23'99));
+  }
+  for (const TradeOrderInput& input : reached) ASSERT_EQ(place(input), Outcome::commit);
+  for (const TradeOrderInput& input : others) ASSERT_EQ(place(input), Outcome::commit);
+  EXPECT_EQ(feed(25'00, 24'00, 26'00), 3U);
+  for (const TradeOrderInput& input : reached) EXPECT_FALSE(pending(input));
+  for (const TradeOrderInput& input : others) EXPECT_TRUE(pending(input));
 }
 
 TEST_F(TpceTransactions, AFeedLeavesWhatIsTooMuchToTheNext) {

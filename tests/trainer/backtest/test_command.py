@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,15 +24,44 @@ from trainer.command.main import heddle
 from trainer.mlflow_store import MlflowStore
 
 
-@pytest.fixture(autouse=True)
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write three days: the second equals the first, and the third has no conflicts."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@dataclass(frozen=True)
+class TwoNights:
+    """A folder with a trace of three days and a backtest of two nights, and its output."""
+
+    folder: Path
+    done: Result
+
+
+@pytest.fixture(scope="module")
+def two_nights(tmp_path_factory: pytest.TempPathFactory) -> TwoNights:
+    """Run a backtest of two nights, once for the file.
+
+    The second day of its trace equals the first, and the third has no conflicts.
+    """
+    folder = tmp_path_factory.mktemp("nights")
     days = [FIRST + timedelta(days=number) for number in range(3)]
     rows = [busy_hour(day, apart=day == days[-1]) for day in days]
-    write(Path("shop"), *rows, manifest=manifest(types=TYPES))
+    write(folder / "shop", *rows, manifest=manifest(types=TYPES))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        return TwoNights(folder, run("--days", "2"))
+
+
+@pytest.fixture(autouse=True)
+def shop(two_nights: TwoNights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the trace for a test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(two_nights.folder / "shop", "shop")
     return Path("shop")
+
+
+@pytest.fixture
+def tried(shop: Path, two_nights: TwoNights) -> Result:
+    """Copy the backtest of two nights for a test, and return its output."""
+    shutil.copytree(two_nights.folder / "tried", "tried")
+    return two_nights.done
 
 
 def run(*typed: str) -> Result:
@@ -40,8 +71,8 @@ def run(*typed: str) -> Result:
     )
 
 
-def test_two_nights_and_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run("--days", "2")
+def test_two_nights_and_their_files(tried: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = tried
     assert done.exit_code == 0, done.output
     assert "median over 2 days" in done.stdout
     assert done.stdout.endswith("tried/backtest.md\n")
@@ -69,7 +100,9 @@ def test_two_nights_and_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
     assert again.stdout == done.stdout
 
 
-def test_an_interrupted_backtest_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_backtest_resumes(
+    two_nights: TwoNights, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measure = backtest_run.measure_next_day
     measured = []
 
@@ -89,38 +122,24 @@ def test_an_interrupted_backtest_resumes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(backtest_run, "measure_next_day", measure)
     done = run("--days", "2")
     assert done.exit_code == 0, done.output
-    whole = CliRunner().invoke(
-        heddle,
-        [
-            "nightly",
-            "--backtest",
-            "trace=shop",
-            "state=whole",
-            "--rounds",
-            "2",
-            *TINY,
-            "--days",
-            "2",
-        ],
-    )
     steps, others = (
-        json.loads(Path(folder, "backtest.json").read_text())["steps"]
-        for folder in ("tried", "whole")
+        json.loads(Path(folder, "tried", "backtest.json").read_text())["steps"]
+        for folder in (".", two_nights.folder)
     )
-    assert whole.exit_code == 0
     assert [(one["next_day"]["ratio"], one["outcome"]) for one in steps] == [
         (one["next_day"]["ratio"], one["outcome"]) for one in others
     ]
 
 
+@pytest.mark.usefixtures("tried")
 def test_results_that_cannot_be_written_are_still_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise WritingError("tried/backtest.md: can't be written: No space left on device")
 
     monkeypatch.setattr("trainer.command.backtest.write_atomically", full)
-    done = run("--days", "1")
+    done = run("--days", "2")
     assert done.exit_code != 0
-    assert "median over 1 day" in done.stdout
+    assert "median over 2 days" in done.stdout
     assert "error: tried/backtest.md: can't be written" in done.stderr
 
 
@@ -187,21 +206,21 @@ def test_a_damaged_day_is_reported_and_left_out(shop: Path) -> None:
     assert "## Not measured" in Path("tried/backtest.md").read_text()
 
 
+@pytest.mark.usefixtures("tried")
 def test_another_folder_or_plan_is_refused() -> None:
-    assert run("--days", "1").exit_code == 0
-    other = run("--days", "1", "search.proposals=3")
+    other = run("--days", "2", "search.proposals=3")
     assert other.exit_code == 2
     assert "is a backtest with other settings (search.proposals)" in other.stderr
-    longer = run("--days", "2")
-    assert longer.exit_code == 2
-    assert "(the days)" in longer.stderr
+    shorter = run("--days", "1")
+    assert shorter.exit_code == 2
+    assert "(the days)" in shorter.stderr
     served = Path("served/nights/2026-03-01")
     served.mkdir(parents=True)
     real = run("--days", "1", "state=served")
     assert real.exit_code == 2
     assert "is the store of heddle nightly" in real.stderr
     Path("tried/backtest.json").write_text("{}")
-    damaged = run("--days", "1")
+    damaged = run("--days", "2")
     assert damaged.exit_code == 2
     assert "is damaged" in damaged.stderr
 
