@@ -1,4 +1,5 @@
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -94,6 +95,9 @@ TEST(Batches, OfWorkersThatAreOftenAbsent) {
   }
 }
 
+/// Sanitized builds run every protocol in recorded runs only.
+constexpr std::size_t kHistoryBytes = std::size_t{16} << 20;
+
 /// A run may be stopped at any moment: while workers execute, wait for the batch, or commit. The
 /// database is consistent, and the next run begins batches of its own.
 TEST(Batches, ARunMayEndInAnyPhase) {
@@ -104,6 +108,7 @@ TEST(Batches, ARunMayEndInAnyPhase) {
       RunOptions options = batches(number, 6).run;
       if (run % 4 == 3) options.protocol_options = {{"batch", "2"}};
       options.seed = run;
+      options.history_bytes = kHistoryBytes;
       std::uint64_t polls = 0;
       EXPECT_NO_THROW(session->run(options, [&] { return ++polls > run % 5; }));
     }
@@ -115,7 +120,9 @@ TEST(Batches, RefuseAnotherPolicyAndContinue) {
   const auto session = open_session(program(1), 6, 1, machine(1));
   const auto table = tables::random(session->signature(), 1);
   int refused = 0;
-  const Result result = session->run(batches(1, 6).run, [&] {
+  RunOptions options = batches(1, 6).run;
+  options.history_bytes = kHistoryBytes;
+  const Result result = session->run(options, [&] {
     try {
       session->switch_policy(table);
     } catch (const std::invalid_argument&) {
