@@ -25,8 +25,8 @@ class PoissonArrivals {
   [[nodiscard]] double next_us(int worker) const { return queue(worker).next_us; }
   void take(int worker);
 
-  /// The number of transactions that arrive before a time, over all workers. Takes some nanoseconds
-  /// for each of them.
+  /// The number of transactions that arrive before a time, over all workers. Where it is large, the
+  /// mean; otherwise exact, in some nanoseconds for each of them.
   [[nodiscard]] double arrived(double us) const;
   /// The number of transactions taken, over all workers. Only while no worker takes any.
   [[nodiscard]] double begun() const;

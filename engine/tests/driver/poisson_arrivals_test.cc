@@ -57,6 +57,15 @@ TEST(PoissonArrivals, CountsWhatHasArrivedAndWhatWasTaken) {
   EXPECT_EQ(arrivals.arrived(500), before) << "what was taken has arrived";
 }
 
+/// An hour at the highest rate is not counted one by one.
+TEST(PoissonArrivals, ManyAreCountedByTheirMean) {
+  PoissonArrivals arrivals(1e9, kWorkers);
+  arrivals.begin(5);
+  EXPECT_DOUBLE_EQ(arrivals.arrived(3.6e9), 3.6e12);
+  EXPECT_NEAR(arrivals.arrived(3'999), 3'999'000, 12'000) << "one by one";
+  EXPECT_NEAR(arrivals.arrived(4'001), 4'001'000, 12'000) << "by the mean";
+}
+
 TEST(PoissonArrivals, TheSeedDecidesTheProcessOfARun) {
   PoissonArrivals arrivals(kRate, kWorkers);
   arrivals.begin(3);
