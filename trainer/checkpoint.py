@@ -159,8 +159,7 @@ class Checkpoint:
             until the baselines of relative limits are measured.
         least_stretch: the least `stretch` with which rungs have enough transactions for the
             objective's percentiles.
-        warmup: the least warm-up of the choice and the comparison, in seconds: latencies are then
-            settled.
+        warmup: the least warm-up after the first rung, in seconds; latencies are then settled.
         backoff: the times to which backoffs have adapted (`AdaptedBackoff`).
     """
 

@@ -19,6 +19,7 @@ from envs.objective import Objective
 from policies import Signature
 from trainer.config import TrainConfig, TrainedObjectiveConfig
 from trainer.evaluation.measure import Counter
+from trainer.evaluation.race import later_warmup
 from trainer.objective import (
     BEYOND_LEAST,
     commits_needed,
@@ -86,10 +87,10 @@ def measure_objective(
     pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
     cores = found[silo.name].machine.cores
     warmup = settled_warmup(latency_types(unmeasured(chosen, signature), signature), pace, cores)
-    if warmup > config.run.warmup:
+    if warmup > later_warmup(config.evaluation):
         display.say(
-            f"{scenario.prefix}warm-up {warmup * 1e3:.0f} ms for the choice and the comparison: a "
-            f"worker then has run {SETTLED} of each type, to which its backoff adapts"
+            f"{scenario.prefix}warm-up {warmup * 1e3:.0f} ms after the first rung, and in the "
+            f"comparison: a worker then has run {SETTLED} of each type, to which its backoff adapts"
         )
     if is_relative(chosen, signature):
         subjects = [silo] + [

@@ -194,6 +194,7 @@ class Training:
             self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
+        self._race.later_warmup = max(self._race.later_warmup, state.warmup)
         search = build_search(config.search, self._space, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)

@@ -124,6 +124,7 @@ def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) 
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),
         "evaluation.warmup_seconds": str(slices.warmup_seconds),
+        "evaluation.later_warmup_seconds": str(slices.later_warmup_seconds),
         "seed": str(config.seed),
         "search": config.search.name,
         "search.actions": ", ".join(sorted(set(config.search.actions))),

@@ -43,8 +43,8 @@ def test_a_policy_is_trained_within_limits(tmp_path: Path) -> None:
         for scenario in entry["scenarios"]
         for ratios in scenario["limit_ratios"]
     )
-    # A worker has run 20 of the rarest type before the choice and the comparison.
-    assert "for the choice and the comparison: a worker then has run 20" in output
+    # A worker has run 20 of the rarest type before any run but those of the first rung.
+    assert "after the first rung, and in the comparison: a worker then has run 20" in output
     assert state.warmup > 0.0005
     assert load(folder / "policy.json").provenance["warmup_s"] == state.warmup
     closing = json.loads((folder / "comparison.json").read_text())

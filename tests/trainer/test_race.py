@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 
 import pytest
 
-from envs import NATIVE
+from envs import NATIVE, Evaluation, Subject
 from policies import Encoding
 from trainer.config import EvaluationConfig
 from trainer.evaluation import MachineSpec, Race, Samples, build_backend
@@ -58,3 +59,52 @@ def test_invalid_races_are_refused(changed: dict[str, object]) -> None:
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(ValueError, match="there are ray, in_process"):
         build_backend(EvaluationConfig(backend="dask"), SPEC)
+
+
+class Flattering:
+    """A backend in which a short warm-up flatters one candidate, by its name."""
+
+    waited_s = 0.0
+
+    def __init__(self, flattered: str) -> None:
+        self._flattered = flattered
+        self.calls: list[tuple[int, float | None]] = []
+
+    def evaluate(
+        self, subjects: Sequence[Subject], *goals: object, slices: int, warmup: float, seed: int
+    ) -> list[list[Evaluation]]:
+        """Return 1 for all others."""
+        self.calls.append((len(subjects), warmup))
+        settled = 0.5 if warmup >= 0.01 else 9.0
+        return [
+            [Evaluation([settled if subject.name == self._flattered else 1.0], slices=slices)]
+            for subject in subjects
+        ]
+
+
+def test_a_first_rung_with_a_shorter_warm_up_only_decides_who_stays(encoding: Encoding) -> None:
+    config = in_process(rungs=[1, 4], keep=0.5, warmup_seconds=0.002, later_warmup_seconds=0.03)
+    sound, *left, flattered = warm_start(encoding, [4.0])[:4]
+    candidates = [sound, *left, flattered]
+    backend, samples = Flattering(flattered.key), Samples()
+    race = Race(backend, encoding, config)  # type: ignore[arg-type]
+    race.run(candidates, [NATIVE["silo"]], samples, 1)
+    assert backend.calls == [(4, 0.002), (2, 0.03)]
+    assert [samples.is_settled(c) for c in candidates] == [True, False, False, True]
+    # Both that stayed count by what they reached after the longer warm-up only.
+    fitness = [measured.fitness for measured in samples.measured(candidates)]
+    assert (fitness[0], fitness[-1]) == (1.0, 0.5)
+    assert max(fitness[1:3]) < 0.5
+    assert samples.best(1) == [sound]
+    # A settled candidate skips the first rung, and stays.
+    race.run([sound, *left], [NATIVE["silo"]], samples, 2)
+    assert backend.calls[2:] == [(2, 0.002), (2, 0.03)]
+    assert samples.slices(sound) == 8
+
+
+def test_all_rungs_warm_up_alike_unless_set(encoding: Encoding) -> None:
+    config = in_process(rungs=[1, 4], keep=0.5, warmup_seconds=0.002)
+    backend, samples = Flattering("none"), Samples()
+    race = Race(backend, encoding, config)  # type: ignore[arg-type]
+    race.run(warm_start(encoding, [4.0])[:4], [NATIVE["silo"]], samples, 1)
+    assert backend.calls == [(4, 0.002), (2, 0.002)]

@@ -138,3 +138,45 @@ def test_a_limit_counts_in_every_scenario() -> None:
         A, [Evaluation([1.0], limit_ratios=[[0.5]]), Evaluation([1.0], limit_ratios=[[2.0]])]
     )
     assert samples.measured([A])[0].excess == 2.0
+
+
+def test_samples_of_settled_runs_replace_those_of_a_first_rung() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation([2.5], limit_ratios=[[0.5]])], settled=False)
+    assert not samples.is_settled(A)
+    samples.add(A, [Evaluation([2.0], slices=4, limit_ratios=[[1.5]])])
+    assert samples.is_settled(A)
+    assert samples.measured([A])[0].unlimited == 2.0
+    assert samples.measured([A])[0].excess == 1.5
+    assert samples.slices(A) == 4
+
+
+@pytest.mark.parametrize("beyond", [0.5, 1.5])
+def test_who_left_in_the_first_rung_is_no_better_than_the_worst_that_stayed(beyond: float) -> None:
+    """Whatever the first rung flattered it by; a bad one keeps its own fitness."""
+    samples = Samples()
+    for candidate, ratio in ((A, 2.5), (B, 2.6), (C, 0.1)):
+        samples.add(candidate, [Evaluation([ratio], limit_ratios=[[beyond]])], settled=False)
+    samples.add(B, [Evaluation([1.8], limit_ratios=[[beyond]])])
+    samples.cap([A, B, C])
+    left, stayed, bad = samples.measured([A, B, C])
+    assert stayed.fitness > left.fitness
+    assert left.excess == stayed.excess == max(1.0, beyond)
+    assert bad.scores == pytest.approx((0.1,))
+    assert samples.best(1) == [B]
+    again = Samples()
+    again.load_state_dict(json.loads(json.dumps(samples.state_dict())))
+    assert again.measured([A, B, C]) == samples.measured([A, B, C])
+    assert not again.is_settled(A)
+    # Measured again in a later race, it has its own fitness.
+    samples.add(A, [Evaluation([2.4], limit_ratios=[[0.5]])])
+    assert samples.measured([A])[0].fitness == 2.4
+
+
+def test_a_front_has_no_candidate_of_a_first_rung() -> None:
+    samples = Samples()
+    for candidate, ratio in ((A, 3.0), (B, 2.0)):
+        samples.add(candidate, [Evaluation([ratio], front_ratios=[[ratio, 1.0]])], settled=False)
+    samples.add(B, [Evaluation([1.5], front_ratios=[[1.5, 1.0]])])
+    samples.cap([A, B])
+    assert samples.front(4) == [B]

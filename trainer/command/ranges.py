@@ -134,6 +134,7 @@ DURATIONS = ("seconds", "warmup")
 NOT_NEGATIVE = {
     "seed",
     "evaluation.warmup_seconds",
+    "evaluation.later_warmup_seconds",
     "tuning.warmup_seconds",
     "champion.warmup_seconds",
     "validation.tuning.warmup_seconds",

@@ -27,6 +27,8 @@ class EvaluationConfig(BackendConfig):
     Attributes:
         slice_seconds: length of one measured slice.
         warmup_seconds: unmeasured seconds before each slice.
+        later_warmup_seconds: the same after the first rung, which then only decides who stays;
+            null = `warmup_seconds`.
         reference_every: candidates between two slices of the reference, on real cores.
         rungs: slices of each remaining candidate at each rung.
         keep: share of the candidates that reach the next rung.
@@ -37,6 +39,7 @@ class EvaluationConfig(BackendConfig):
 
     slice_seconds: float = 0.05
     warmup_seconds: float = 0.005
+    later_warmup_seconds: float | None = None
     reference_every: int = 2
     rungs: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
     keep: float = 0.5

@@ -16,6 +16,7 @@ from trainer.checkpoint import Checkpoint, CheckpointError, Incumbent
 from trainer.config import TrainConfig, workload_options
 from trainer.contest.naming import Names, Settings, name_runs
 from trainer.evaluation import Samples
+from trainer.evaluation.race import later_warmup
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
 from trainer.search.space import space_of
@@ -41,7 +42,7 @@ class Reference:
         """Return the reference of a run with these settings."""
         race = config.evaluation
         seconds = reference_seconds(race.slice_seconds, config.machine.kind)
-        return cls(tuned, seconds, race.warmup_seconds)
+        return cls(tuned, seconds, later_warmup(race))
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ class Backend(Protocol):
         *,
         slices: int,
         seed: int,
+        warmup: float | None = None,
     ) -> list[list[Evaluation]]:
         """Measure each subject in each scenario relative to a reference (`Evaluator.evaluate`).
 
@@ -103,6 +104,7 @@ class Backend(Protocol):
             objectives: what to measure, one per scenario; none = throughput.
             slices: per subject and scenario.
             seed: of the first slice's inputs, for all subjects and scenarios.
+            warmup: unmeasured seconds before each run; None = `evaluation.warmup_seconds`.
 
         Returns:
             By subject, in order, one evaluation per scenario.

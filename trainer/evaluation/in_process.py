@@ -29,10 +29,11 @@ class InProcess:
         *,
         slices: int,
         seed: int,
+        warmup: float | None = None,
     ) -> list[list[Evaluation]]:
         """See `Backend`."""
         by_scenario = [
-            self.evaluate_on(scenario, subjects, *goal, slices=slices, seed=seed)
+            self.evaluate_on(scenario, subjects, *goal, slices=slices, seed=seed, warmup=warmup)
             for scenario, goal in enumerate(goals(references, objectives))
         ]
         return [list(of_subject) for of_subject in zip(*by_scenario, strict=True)]
@@ -46,6 +47,7 @@ class InProcess:
         *,
         slices: int,
         seed: int,
+        warmup: float | None = None,
     ) -> list[Evaluation]:
         """Measure as `evaluate`, in one scenario."""
         return self._evaluators[scenario].evaluate(
@@ -53,7 +55,7 @@ class InProcess:
             reference,
             slices=slices,
             seconds=self._config.slice_seconds,
-            warmup=self._config.warmup_seconds,
+            warmup=self._config.warmup_seconds if warmup is None else warmup,
             seed=seed,
             reference_every=self._config.reference_every,
             objective=objective,

@@ -44,6 +44,11 @@ class Race:
     Each rung gives every remaining candidate the same number of slices in each scenario
     (`Evaluator.evaluate`). The worst over all scenarios then leave the race.
 
+    A run's first milliseconds flatter tables that make a type slow: its transactions occupy workers
+    only later. So the runs of further rungs may warm up longer. The first rung then only decides
+    who stays. Its samples do not count beside longer ones, and who leaves after it is at most as
+    good as the worst that stays.
+
     Args:
         backend: measures.
         encoding: turns candidates into tables.
@@ -52,6 +57,7 @@ class Race:
 
     Attributes:
         stretch: the factor on the slices of a rung's setting (`find_horizon`).
+        later_warmup: unmeasured seconds before each run after the first rung.
     """
 
     def __init__(
@@ -62,10 +68,12 @@ class Race:
         backoff: AdaptedBackoff | None = None,
     ) -> None:
         self.stretch = 1
+        self.later_warmup = later_warmup(config)
         self._backoff = backoff
         self._backend = backend
         self._encoding = encoding
         self._rungs = config.rungs
+        self._warmup = config.warmup_seconds
         self._keep = config.keep
 
     def run(
@@ -88,30 +96,50 @@ class Race:
             objectives: what to measure, one per scenario; none = throughput.
         """
         racing = list(candidates)
-        for slices in (rung * self.stretch for rung in self._rungs):
+        for number, slices in enumerate(rung * self.stretch for rung in self._rungs):
             racing = [candidate for candidate in racing if samples.failure(candidate) is None]
+            is_first = number == 0 and len(self._rungs) > 1
+            warmup = self._warmup if is_first else self.later_warmup
+            qualifying = is_first and warmup < self.later_warmup
             measuring = [
-                candidate for candidate in racing if samples.slices(candidate) < SLICES_MAX
+                candidate
+                for candidate in racing
+                if samples.slices(candidate) < SLICES_MAX
+                and not (qualifying and samples.is_settled(candidate))
             ]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(
-                subjects, references, objectives, slices=slices, seed=seed
+                subjects, references, objectives, slices=slices, seed=seed, warmup=warmup
             )
             for candidate, evaluations in zip(measuring, found, strict=True):
-                samples.add(candidate, evaluations, self.stretch)
+                samples.add(candidate, evaluations, self.stretch, settled=not qualifying)
                 if self._backoff is not None:
                     ends = [each.results[-1] for each in evaluations if each.results]
                     self._backoff.note(candidate, ends)
             on_rung(slices * len(measuring) * len(references))
             seed += slices
-            measured = samples.measured(racing)
-            order = sorted(range(len(racing)), key=lambda i: -measured[i].fitness)
-            racing = [racing[i] for i in order[: math.ceil(len(racing) * self._keep)]]
+            racing = self._stay(racing, samples)
+        samples.cap(candidates)
+
+    def _stay(self, racing: Sequence[Candidate], samples: Samples) -> list[Candidate]:
+        """Return the candidates that reach the next rung, best first."""
+        measured = samples.measured(racing)
+        # Candidates of earlier races stay: a first rung can't be compared with what they have.
+        order = sorted(
+            range(len(racing)),
+            key=lambda i: (not samples.is_settled(racing[i]), -measured[i].fitness),
+        )
+        return [racing[i] for i in order[: math.ceil(len(racing) * self._keep)]]
 
     def subject(self, candidate: Candidate) -> Subject:
         """Return the candidate as the engine runs it, from the backoff that it has adapted to."""
         adapted = candidate if self._backoff is None else self._backoff.adapted(candidate)
         return table_subject(adapted, self._encoding, candidate.key)
+
+
+def later_warmup(config: EvaluationConfig) -> float:
+    """Return the warm-up after the first rung, in seconds: never shorter than that before it."""
+    return max(config.warmup_seconds, config.later_warmup_seconds or 0.0)
 
 
 def table_subject(candidate: Candidate, encoding: Encoding, name: str | None = None) -> Subject:

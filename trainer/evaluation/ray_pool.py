@@ -102,6 +102,7 @@ class RayPool:
         *,
         slices: int,
         seed: int,
+        warmup: float | None = None,
     ) -> list[list[Evaluation]]:
         """See `Backend`."""
         by_scenario = goals(references, objectives)
@@ -109,7 +110,8 @@ class RayPool:
         def call(share: _Share) -> Call:
             wanted = [subjects[index] for index in share.subjects]
             goal = by_scenario[share.scenario]
-            return _call("evaluate_on", share.scenario, wanted, *goal, slices=slices, seed=seed)
+            length = {"slices": slices, "warmup": warmup}
+            return _call("evaluate_on", share.scenario, wanted, *goal, **length, seed=seed)
 
         evaluations: dict[tuple[int, int], Evaluation] = {}
         again: list[_Share] = []

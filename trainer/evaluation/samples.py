@@ -10,6 +10,7 @@ from typing import Any
 
 from envs import Evaluation, Result, trimmed_mean
 from envs.objective import excess, limited
+from trainer.evaluation.cap import Cap
 from trainer.evaluation.combination import COMBINATIONS, Combination
 from trainer.evaluation.front import spread
 from trainer.search.base import Candidate, Measured
@@ -27,6 +28,8 @@ class _ScenarioSamples:
         limit_ratios: one list per run: its ratio to each limit; none without limits.
         front_ratios: one list per run: its values of the front's metrics ÷ the reference's; none
             without a front.
+        settled: whether the runs warmed up as those of the last rung. Others are dropped once there
+            are such.
         lengths: of the runs, in slices of the set length.
         last: the last run.
     """
@@ -36,6 +39,7 @@ class _ScenarioSamples:
     last: Result | None = None
     limit_ratios: list[list[float]] = field(default_factory=list)
     front_ratios: list[list[float]] = field(default_factory=list)
+    settled: bool = False
 
     @property
     def slices(self) -> int:
@@ -73,7 +77,11 @@ class _ScenarioSamples:
         squares = sum(length * (ratio - mean) ** 2 for ratio, length in pairs)
         return math.sqrt(squares / (len(self.ratios) - 1))
 
-    def add(self, evaluation: Evaluation, stretch: int) -> None:
+    def add(self, evaluation: Evaluation, stretch: int, settled: bool) -> None:
+        if settled and not self.settled:
+            for earlier in (self.ratios, self.lengths, self.limit_ratios, self.front_ratios):
+                earlier.clear()
+            self.settled = True
         self.ratios.extend(evaluation.ratios)
         length = max(1, evaluation.slices // stretch)
         self.lengths.extend(length for _ in evaluation.ratios)
@@ -86,7 +94,8 @@ class _ScenarioSamples:
         last = self.last.as_dict() if self.last else None
         found = {"ratios": self.ratios, "lengths": self.lengths, "last": last}
         more = {"limit_ratios": self.limit_ratios, "front_ratios": self.front_ratios}
-        return found | {name: ratios for name, ratios in more.items() if ratios}
+        more = {name: ratios for name, ratios in more.items() if ratios}
+        return found | more | ({} if self.settled else {"settled": False})
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> _ScenarioSamples:
@@ -98,6 +107,7 @@ class _ScenarioSamples:
             Result.from_dict(state["last"]) if state["last"] else None,
             list(state.get("limit_ratios", [])),
             list(state.get("front_ratios", [])),
+            bool(state.get("settled", True)),
         )
 
 
@@ -115,9 +125,14 @@ class Samples:
         self._candidates: dict[str, Candidate] = {}
         self._samples: dict[str, list[_ScenarioSamples]] = {}
         self._failed: dict[str, str] = {}
+        self._caps: dict[str, Cap] = {}
 
     def add(
-        self, candidate: Candidate, evaluations: Sequence[Evaluation], stretch: int = 1
+        self,
+        candidate: Candidate,
+        evaluations: Sequence[Evaluation],
+        stretch: int = 1,
+        settled: bool = True,
     ) -> None:
         """Add measurements of a candidate.
 
@@ -127,16 +142,39 @@ class Samples:
             candidate: the candidate.
             evaluations: one per scenario.
             stretch: the factor on the slices of a rung's setting (`find_horizon`).
+            settled: whether the runs warmed up as those of the last rung.
         """
         key = candidate.key
         self._candidates[key] = candidate
+        if settled:
+            self._caps.pop(key, None)
         samples = self._samples.setdefault(
             key, [_ScenarioSamples() for _ in range(self._scenarios)]
         )
         for own, evaluation in zip(samples, evaluations, strict=True):
-            own.add(evaluation, stretch)
+            own.add(evaluation, stretch, settled)
             if evaluation.error is not None:
                 self._failed.setdefault(key, evaluation.error)
+
+    def is_settled(self, candidate: Candidate) -> bool:
+        """Whether its runs warmed up as those of the last rung, in every scenario."""
+        samples = self._samples.get(candidate.key, [])
+        return bool(samples) and all(scenario.settled for scenario in samples)
+
+    def cap(self, candidates: Iterable[Candidate]) -> None:
+        """Let those of a race that left in the first rung be no better than the worst that stayed.
+
+        Does nothing if all rungs warm up alike.
+        """
+        racing = list(candidates)
+        stayed = [candidate for candidate in racing if self.is_settled(candidate)]
+        known = [measured for measured in self.measured(stayed) if measured.fitness > 0.0]
+        if not known:
+            return
+        worst = Cap.of(min(known, key=lambda measured: measured.fitness))
+        for candidate in racing:
+            if candidate not in stayed:
+                self._caps[candidate.key] = worst
 
     def refuse(self, candidate: Candidate, reason: str) -> None:
         """Treat the candidate as failed from now on, whatever its throughput."""
@@ -174,8 +212,12 @@ class Samples:
         return [sound[i] for i in order[:count]]
 
     def front(self, count: int) -> list[Candidate]:
-        """Return candidates that no other dominates, within the limits: `count` at most."""
-        sound = [c for key, c in self._candidates.items() if key not in self._failed]
+        """Return candidates that no other dominates, within the limits: `count` at most.
+
+        Those that left a race in its first, unsettled rung are not among them.
+        """
+        out = self._failed.keys() | self._caps.keys()
+        sound = [c for key, c in self._candidates.items() if key not in out]
         pairs = zip(sound, self.measured(sound), strict=True)
         known = [(c, measured.front) for c, measured in pairs if _is_within(measured)]
         kept = spread([scores for _, scores in known], count)
@@ -184,7 +226,12 @@ class Samples:
     def prune(self, keep: Collection[Candidate]) -> None:
         """Drop the samples of all other candidates."""
         kept = {candidate.key for candidate in keep}
-        stores: Sequence[dict[str, Any]] = (self._candidates, self._samples, self._failed)
+        stores: Sequence[dict[str, Any]] = (
+            self._candidates,
+            self._samples,
+            self._failed,
+            self._caps,
+        )
         for store in stores:
             for key in [key for key in store if key not in kept]:
                 del store[key]
@@ -197,13 +244,14 @@ class Samples:
                 "origin": candidate.origin,
                 "error": self._failed.get(key),
                 "scenarios": [scenario.as_json() for scenario in self._samples[key]],
+                **({"cap": self._caps[key].as_json()} if key in self._caps else {}),
             }
             for key, candidate in self._candidates.items()
         ]
 
     def load_state_dict(self, state: list[dict[str, Any]]) -> None:
         """Resume from a state with the same number of scenarios."""
-        self._candidates, self._samples, self._failed = {}, {}, {}
+        self._candidates, self._samples, self._failed, self._caps = {}, {}, {}, {}
         for entry in state:
             candidate = Candidate(tuple(entry["vector"]), entry["origin"])
             self._candidates[candidate.key] = candidate
@@ -212,6 +260,8 @@ class Samples:
             ]
             if entry["error"] is not None:
                 self._failed[candidate.key] = entry["error"]
+            if "cap" in entry:
+                self._caps[candidate.key] = Cap.from_json(entry["cap"])
 
     def _noise(self, scenario: int) -> float:
         found = [samples[scenario].deviation for samples in self._samples.values()]
@@ -232,7 +282,7 @@ class Samples:
         beyond = math.prod(scenario.excess for scenario in samples)
         fitness = self._combination.fitness(scores)
         decisive = [scenario.last for scenario, slope in zip(samples, slopes, strict=True) if slope]
-        return Measured(
+        found = Measured(
             limited(fitness, beyond),
             self._combination.error(scores, errors) if beyond <= 1.0 else 0.0,
             min(counts),
@@ -242,6 +292,7 @@ class Samples:
             fitness if beyond > 1.0 else None,
             self._front(samples),
         )
+        return self._caps[key].on(found) if key in self._caps else found
 
     def _front(self, samples: Sequence[_ScenarioSamples]) -> tuple[float, ...]:
         """Return the score for each metric of the front, combined over the scenarios."""
