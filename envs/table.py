@@ -278,5 +278,8 @@ def _offered(arrivals: Arrivals, seconds: float) -> str:
     )
     count = round(arrivals.offered * seconds)
     if count < FEW_ARRIVALS:
-        words += f"; only {count} arrived in a run: use a higher workload.speed or run.seconds"
+        words += (
+            f"; only {count} arrived in a run: set a higher run.seconds, or a higher workload.rate "
+            "(workload.speed of a replay)"
+        )
     return words

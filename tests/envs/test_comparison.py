@@ -84,7 +84,7 @@ def test_the_table_shows_whether_an_open_loop_kept_up(evaluator: Evaluator) -> N
 def test_few_arrivals_cause_a_warning(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
     words = " ".join(as_text(comparison_table(with_arrivals(comparison, 50.0), "")).split())
-    assert "only 5 arrived in a run: use a higher workload.speed or run.seconds" in words
+    assert "only 5 arrived in a run: set a higher run.seconds, or a higher workload.rate" in words
 
 
 def test_the_json_has_the_documented_fields(evaluator: Evaluator) -> None:
