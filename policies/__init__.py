@@ -15,7 +15,7 @@ from policies.encoding import ACTION_GROUPS, GRANT, PROTOCOL, SCHEDULE, Cell, En
 from policies.errors import PolicyFileError
 from policies.format import digest, from_json, load, save, to_json, validate
 from policies.resolve import open_policy, resolve
-from policies.seeds import SEEDED, SEEDS, build_seed, ic3_without, is_seed, seed_names
+from policies.seeds import SEEDS, build_seed, ic3_without, is_seed, seed_names
 from policies.signature import Access, Signature, TransactionType, workload_signature
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "INITIAL_US",
     "PROTOCOL",
     "SCHEDULE",
-    "SEEDED",
     "SEEDS",
     "Access",
     "BackoffRow",

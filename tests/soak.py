@@ -31,7 +31,7 @@ from envs.baselines import native_subjects
 from envs.trial import Trial
 from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
 from envs.trial_pool import TrialPool
-from policies import seed_names
+from policies import SEEDS
 from tests.traces.replay.some_programs import day, shop
 from tests.traces.synthesis.some_shop import made_up_shop
 from traces.reader import open_trace
@@ -135,8 +135,8 @@ def churn(case: Case) -> Verdict:
 
 def cases(arguments: argparse.Namespace) -> Iterator[tuple[Case, ...]]:
     """Yield two batches: runs that may share the cores, then runs whose memory is measured."""
-    tables = [*seed_names(), *(f"random:{seed}" for seed in range(arguments.random))]
-    names = [*native_subjects(), *(name for name in tables if not name.endswith(":SEED"))]
+    tables = [*SEEDS, "tebaldi", *(f"random:{seed}" for seed in range(arguments.random))]
+    names = [*native_subjects(), *tables]
     yield tuple(
         Case("tpcc", name, workers, arguments.seconds)
         for name, workers in itertools.product(names, arguments.workers)

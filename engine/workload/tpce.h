@@ -44,7 +44,8 @@ class Tpce {
   Tpce(Storage<M>& storage, const Options& options)
       : scale_(options.scale()),
         tables_(storage, scale_),
-        generator_(options, storage.max_workers()) {}
+        generator_(options, storage.max_workers()),
+        feed_entries_(options.feed_entries) {}
 
   void load(std::uint64_t seed) { tpce::Population<M>(tables_, scale_, seed).load(); }
 
@@ -88,7 +89,7 @@ class Tpce {
 
   /// One line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
-    return tpce::ConsistencyCheck<M>(tables_, scale_, tpce::kEntriesPerFeed).run();
+    return tpce::ConsistencyCheck<M>(tables_, scale_, feed_entries_).run();
   }
 
   [[nodiscard]] tpce::Tables<M>& tables() { return tables_; }
@@ -97,6 +98,7 @@ class Tpce {
   tpce::Scale scale_;
   tpce::Tables<M> tables_;
   tpce::InputGenerator generator_;
+  std::uint32_t feed_entries_;
 };
 
 }  // namespace heddle

@@ -19,6 +19,8 @@ between iterations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from policies.conflicts import ConflictAnalysis, Edge, analyse
 from policies.document import PolicyDocument, WaitAction
 from policies.seeds.table import Actions, make_table
@@ -37,7 +39,11 @@ def ic3_without(signature: Signature, dropped: frozenset[Edge]) -> PolicyDocumen
         signature: signature of the workload.
         dropped: edges of the conflict graph to ignore, as pairs of states (the lower one first).
     """
-    analysis = analyse(signature, dropped)
+    return make_table("ic3", signature, pipelined(analyse(signature, dropped)))
+
+
+def pipelined(analysis: ConflictAnalysis) -> Callable[[TransactionType, Access], Actions]:
+    """Return the actions of each state that pipeline the pieces of an analysis."""
 
     def actions(kind: TransactionType, access: Access) -> Actions:
         piece = analysis.piece_of(access.state)
@@ -48,7 +54,7 @@ def ic3_without(signature: Signature, dropped: frozenset[Edge]) -> PolicyDocumen
             early_validation=piece.conflicting and access.state == piece.last,
         )
 
-    return make_table("ic3", signature, actions)
+    return actions
 
 
 def _waits(analysis: ConflictAnalysis, access: Access) -> dict[str, WaitAction]:

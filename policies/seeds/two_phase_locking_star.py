@@ -26,13 +26,16 @@ def build(signature: Signature) -> PolicyDocument:
             wait=dict.fromkeys(signature.type_names, "COMMIT"),
             dirty_read=True,
             public_write=True,
-            early_validation=access.writes or not _written_next(kind, access),
+            early_validation=not written_next(kind, access),
         )
 
     return make_table("two_phase_locking_star", signature, actions)
 
 
-def _written_next(kind: TransactionType, access: Access) -> bool:
+def written_next(kind: TransactionType, access: Access) -> bool:
+    """Whether an access reads what the next one of its type writes: a lock is then taken once."""
+    if access.writes:
+        return False
     following = access.state + 1
     if following not in kind.states:
         return False

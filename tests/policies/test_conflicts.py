@@ -2,28 +2,7 @@ from __future__ import annotations
 
 from policies import Signature
 from policies.conflicts import ConflictAnalysis, analyse, last_conflicting_access
-
-R, W, INS = "read", "update", "insert"
-
-
-def workload(**types: list[tuple[str, str]]) -> Signature:
-    """Return a workload made of (table, kind) pairs."""
-    state = iter(range(1000))
-    return Signature.from_dict(
-        {
-            "workload": "made_up",
-            "types": [
-                {
-                    "name": name,
-                    "accesses": [
-                        {"id": next(state), "name": f"a{n}", "table": table, "kind": kind}
-                        for n, (table, kind) in enumerate(accesses)
-                    ],
-                }
-                for name, accesses in types.items()
-            ],
-        }
-    )
+from tests.policies.made_up import INS, R, W, workload
 
 
 def spans(analysis: ConflictAnalysis) -> dict[str, list[tuple[int, int]]]:

@@ -13,7 +13,7 @@ from policies import (
     validate,
 )
 
-NAMES = [*SEEDS, "random", "random:7"]
+NAMES = [*SEEDS, "random", "random:7", "tebaldi"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,10 +65,10 @@ def test_random_tables_reach_every_value(tpcc: Signature) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ic4", "occ, two_phase_locking_star, ic3, random:SEED"),
+        ("ic4", "occ, two_phase_locking_star, ic3, random:SEED, tebaldi:GROUPS"),
         ("occ:3", "no seed policy 'occ:3'"),
         ("random:x", "random:7"),
-        ("random:", "random:7"),
+        ("random:", "add SEED"),
         ("random:-1", "random:7"),
     ],
 )
@@ -136,3 +136,50 @@ def test_ic3_is_a_pipeline_over_the_micro_benchmark() -> None:
         assert dict(rows[7].wait) == {
             other.name: other.states[7 if other == kind else 6] for other in signature.types
         }
+
+
+def test_tebaldi_of_one_group_is_ic3(tpcc: Signature) -> None:
+    """The two layers of its paper (Polyjuice §7.2)."""
+    one_group = build_seed("tebaldi:new_order.payment.delivery", tpcc)
+    assert one_group.cc == build_seed("ic3", tpcc).cc
+    assert build_seed("tebaldi:payment.new_order.delivery", tpcc).cc == one_group.cc
+
+
+def test_tebaldi_waits_for_commits_between_groups_and_pipelines_within(tpcc: Signature) -> None:
+    tebaldi = build_seed("tebaldi", tpcc)
+    assert tebaldi.cc == build_seed("tebaldi:new_order.payment:delivery", tpcc).cc
+    assert tebaldi.cc == build_seed("tebaldi:delivery", tpcc).cc  # the others form one group
+    waits = {row.state: row.wait for row in tebaldi.cc}
+    ic3 = {row.state: row.wait for row in build_seed("ic3", tpcc).cc}
+    for name, states in (("new_order", range(11)), ("payment", range(11, 18))):
+        for state in states:
+            for other in ("new_order", "payment"):
+                assert waits[state][other] == ic3[state][other], (name, state)
+    # NewOrder meets Delivery at NEW_ORDER (6) first, Payment at CUSTOMER (15 and 16).
+    commits = [state for state in range(18) if waits[state]["delivery"] == "COMMIT"]
+    assert commits == [7, 8, 9, 10, 16, 17]
+    assert all(waits[state]["delivery"] == "NO_WAIT" for state in range(18) if state not in commits)
+    assert all(waits[state]["new_order"] == "COMMIT" for state in range(19, 26))
+
+
+def test_types_that_conflict_with_other_groups_only_are_exposed_at_once(tpcc: Signature) -> None:
+    alone = build_seed("tebaldi:new_order:payment:delivery", tpcc)
+    rows = {row.state: row for row in alone.cc}
+    # WAREHOUSE of NewOrder (0) is only written by Payment.
+    assert (rows[0].read_version, rows[0].early_validation) == ("DIRTY", True)
+    assert rows[3].read_version == "CLEAN"  # nothing writes ITEM
+    assert not rows[3].early_validation
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("new_order:pay", "tpcc has no type 'pay'; there are new_order, payment, delivery"),
+        ("new_order.payment:payment", "payment is named twice"),
+        ("", "add GROUPS"),
+        (":", "has no type ''"),
+    ],
+)
+def test_wrong_groups_are_refused(groups: str, message: str, tpcc: Signature) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_seed(f"tebaldi:{groups}", tpcc)

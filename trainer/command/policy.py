@@ -42,7 +42,7 @@ def policy() -> None:
     """Show, validate, compare, convert, export, promote, list, verify and add policies.
 
     POLICY is the path of a policy file, the name of a bundled table (heddle policy list), a seed
-    policy (occ, two_phase_locking_star, ic3, random:SEED), or a policy of MLflow's registry
-    (registry:MODEL@ALIAS, registry:MODEL/VERSION). A seed policy is built for one workload, by
-    default tpcc.
+    policy (occ, two_phase_locking_star, ic3, tebaldi, random:SEED), or a policy of MLflow's
+    registry (registry:MODEL@ALIAS, registry:MODEL/VERSION). A seed policy is built for one
+    workload, by default tpcc.
     """

@@ -46,7 +46,7 @@ class Race:
 
     A run's first milliseconds flatter tables that make a type slow: its transactions occupy workers
     only later. So the runs of further rungs may warm up longer. The first rung then only decides
-    who stays. Its samples do not count beside longer ones, and who leaves after it is at most as
+    who stays. Its samples do not count next to longer ones, and who leaves after it is at most as
     good as the worst that stays.
 
     Args:

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,11 +36,13 @@ std::vector<TradeOrderInput> orders_of(const std::vector<Input>& inputs) {
   return orders;
 }
 
-TEST(TpceInputs, AFeedFollowsTwentyOrders) {
+class TpceFeeds : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(TpceFeeds, FollowTheirNumberOfOrders) {
   std::map<std::uint32_t, std::uint32_t> volumes;
   std::uint32_t queued = 0;
-  for (const Input& input : draw(small(), 20'000)) {
-    EXPECT_EQ(input.type == Type::market_feed, queued == kEntriesPerFeed);
+  for (const Input& input : draw(small({{"feed_entries", std::to_string(GetParam())}}), 20'000)) {
+    EXPECT_EQ(input.type == Type::market_feed, queued == GetParam());
     if (input.type == Type::trade_order && !input.trade_order.rolls_back) {
       volumes[input.trade_order.security] += input.trade_order.quantity;
       ++queued;
@@ -58,15 +61,20 @@ TEST(TpceInputs, AFeedFollowsTwentyOrders) {
       EXPECT_TRUE(tick.entries > 1 || tick.lowest_cents == tick.highest_cents);
       entries += tick.entries;
     }
-    EXPECT_EQ(entries, kEntriesPerFeed);
+    EXPECT_EQ(entries, GetParam());
     volumes.clear();
     queued = 0;
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Sizes, TpceFeeds, testing::Values(1, 7, kMostEntriesPerFeed));
+
 TEST(TpceInputs, HaveTheSharesThatAreStated) {
-  for (const char* updates : {"0", "20", "50", "100"}) {
-    const TpceOptions options = small({{"trade_update", updates}});
+  for (const OptionMap& changed :
+       {OptionMap{{"trade_update", "0"}}, OptionMap{{"trade_update", "20"}},
+        OptionMap{{"trade_update", "50"}}, OptionMap{{"trade_update", "100"}},
+        OptionMap{{"feed_entries", "1"}}}) {
+    const TpceOptions options = small(changed);
     std::map<Type, double> counts;
     for (const Input& input : draw(options, 50'000)) ++counts[input.type];
     const InputGenerator generator(options, 1);

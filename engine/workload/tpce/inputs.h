@@ -20,9 +20,8 @@
 /// transaction can be run again with the same effect.
 namespace heddle::tpce {
 
-/// The trades, and the ticker entries, that one transaction processes.
+/// The trades that one transaction processes.
 inline constexpr std::size_t kTradesPerUpdate = 20;
-inline constexpr std::size_t kEntriesPerFeed = 20;
 
 struct TradeOrderInput {
   std::uint64_t date_us;
@@ -55,7 +54,7 @@ struct Tick {
 struct MarketFeedInput {
   std::uint64_t date_us;
   std::uint32_t count;
-  std::array<Tick, kEntriesPerFeed> ticks;  ///< in the order of the securities
+  std::array<Tick, kMostEntriesPerFeed> ticks;  ///< in the order of the securities
 };
 
 struct TradeUpdateInput {
@@ -87,13 +86,14 @@ class InputGenerator {
         scatter_(scale_.securities()),
         updates_(static_cast<std::uint64_t>(options.trade_update)),
         market_orders_(static_cast<std::uint64_t>(options.market_orders)),
+        feed_entries_(options.feed_entries),
         workers_(static_cast<std::size_t>(max_workers)) {}
 
   void generate(Random& random, int worker, std::uint64_t now_us, Input& input) const {
     assert(0 <= worker && static_cast<std::size_t>(worker) < workers_.size());
     Worker& own = workers_[static_cast<std::size_t>(worker)];
     const std::uint64_t date_us = scale_.run_start_us() + now_us;
-    if (own.entries == kEntriesPerFeed) {
+    if (own.entries == feed_entries_) {
       input.type = Type::market_feed;
       return market_feed(own, date_us, input.market_feed);
     }
@@ -112,7 +112,7 @@ class InputGenerator {
   [[nodiscard]] double share(Type type) const {
     const double updates = static_cast<double>(updates_) / 100;
     const double feeds = (1 - updates) * (1 - 1 / static_cast<double>(kOrdersPerRollback)) /
-                         static_cast<double>(kEntriesPerFeed);
+                         static_cast<double>(feed_entries_);
     const double all = 1 + feeds;
     switch (type) {
       case Type::trade_order: return (1 - updates) / all;
@@ -130,7 +130,7 @@ class InputGenerator {
     std::uint64_t orders = 0;
     std::size_t entries = 0;
     std::size_t count = 0;  ///< of ticks
-    std::array<Tick, kEntriesPerFeed> ticks;
+    std::array<Tick, kMostEntriesPerFeed> ticks;
   };
 
   /// The next T_ID. A worker takes them in blocks, as from a sequence with a cache: the numbers of
@@ -242,6 +242,7 @@ class InputGenerator {
   Scatter scatter_;
   std::uint64_t updates_;
   std::uint64_t market_orders_;
+  std::size_t feed_entries_;
   /// A worker writes only its own element: generating is const towards everything shared.
   mutable std::vector<Worker> workers_;
 };

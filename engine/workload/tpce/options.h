@@ -15,6 +15,7 @@ struct TpceOptions {
   double theta = 3;
   int trade_update = 50;
   int market_orders = 0;
+  std::uint32_t feed_entries = tpce::kMostEntriesPerFeed;
 
   void read(OptionReader& reader) {
     reader.integer("customers", customers, tpce::kCustomerStep, tpce::kMostCustomers,
@@ -27,6 +28,8 @@ struct TpceOptions {
                    "Trade-Updates, percent of them and the Trade-Orders together");
     reader.integer("market_orders", market_orders, 0, 100,
                    "Trade-Orders at the market price, percent; the others have a limit");
+    reader.integer("feed_entries", feed_entries, 1, tpce::kMostEntriesPerFeed,
+                   "ticker entries of one Market-Feed; the specification has 1");
   }
 
   static TpceOptions parse(const OptionMap& map) {

@@ -16,6 +16,9 @@ inline constexpr std::uint32_t kAccountsReserved = 10;
 /// The securities that an account trades in before the run.
 inline constexpr std::uint32_t kSecuritiesPerAccount = 10;
 
+/// A ticker sends this many entries at once.
+inline constexpr std::uint32_t kMostEntriesPerFeed = 20;
+
 inline constexpr std::uint32_t kTiers = 3;
 inline constexpr std::uint32_t kExchanges = 4;
 inline constexpr std::uint32_t kNationalTaxRates = 10;
