@@ -125,12 +125,28 @@ std::vector<SeededFault> found_by_trials() {
   return faults;
 }
 
+/// The trial that goes first: for a fault that few trials find, one that is known to find it. If a
+/// change of the engine makes it miss the fault, those after it are tried.
+std::uint64_t first_trial(SeededFault fault) {
+  switch (fault) {
+    case SeededFault::read_without_second_look: return 578;
+    case SeededFault::leave_no_version: return 635;
+    case SeededFault::scan_without_timestamp: return 105;
+    case SeededFault::miss_without_timestamp: return 31;
+    case SeededFault::insert_behind_scans: return 26;
+    case SeededFault::batch_of_two_epochs: return 195;
+    case SeededFault::switch_within_transaction: return 24;
+    default: return 0;
+  }
+}
+
 class SeededFaults : public testing::TestWithParam<SeededFault> {};
 
 TEST_P(SeededFaults, IsFound) {
   const SeededFault fault = GetParam();
   const std::uint64_t trials = is_among(kSeldom, fault) ? 10 * budget() : budget();
-  for (std::uint64_t seed = 0; seed < trials; ++seed) {
+  for (std::uint64_t number = 0; number < trials; ++number) {
+    const std::uint64_t seed = (first_trial(fault) + number) % trials;
     const std::string found = findings_of(fault, seed);
     if (found.empty()) continue;
     std::printf("found by trial %lu: %s\n", seed, found.substr(0, 700).c_str());

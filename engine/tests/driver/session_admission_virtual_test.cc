@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "check/trial.h"
+#include "check/trial_on_copy.h"
 #include "driver/admission_ways.h"
 #include "driver/session.h"
 #include "driver/session_runs.h"
@@ -31,36 +31,32 @@ const OptionMap kMicro{{"name", "micro"},
                        {"own_records", "500"},
                        {"theta", "0.9"}};
 
-/// Every history under every way is serializable.
-void expect_serializable(OptionMap workload, double seconds) {
-  const Signature signature = workload_signature(workload);
+/// Every history under every way is serializable. Each way runs on a copy of one database.
+void expect_serializable(const OptionMap& workload, double seconds) {
+  const auto session = open_session(workload, 8, 1, kVirtual);
   std::uint64_t ways = 0;
-  std::uint64_t committed = 0;
-  std::uint64_t overtaking = 0;
-  std::uint64_t deferred = 0;
-  std::uint64_t moved = 0;
-  double held_s = 0;
-  for (const Way& way : admission_ways::scheduled(admission_ways::some_ways(signature))) {
+  test::CopiedVerdict all;
+  for (const Way& way :
+       admission_ways::scheduled(admission_ways::some_ways(session->signature()))) {
     SCOPED_TRACE(way.name);
-    Trial trial{.workload = workload, .workers = 8, .machine = kVirtual, .run = way.options};
-    trial.run.seconds = test::scaled_seconds(seconds);
-    const Verdict verdict = run_trial(trial, [] { return false; });
-    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
-    EXPECT_GT(verdict.report.committed, 0U);
-    committed += verdict.report.committed;
+    RunOptions options = way.options;
+    options.seconds = test::scaled_seconds(seconds);
+    const test::CopiedVerdict verdict = test::trial_on_copy(*session, options);
+    EXPECT_EQ(verdict.findings, "");
+    EXPECT_GT(verdict.committed, 0U);
+    all.committed += verdict.committed;
     ++ways;
-    ASSERT_TRUE(verdict.result.schedule.has_value());
-    overtaking += verdict.result.schedule->overtaking;
-    deferred += verdict.result.schedule->deferred;
-    moved += verdict.result.schedule->moved;
-    held_s += verdict.result.schedule->held_s;
+    all.overtaking += verdict.overtaking;
+    all.deferred += verdict.deferred;
+    all.moved += verdict.moved;
+    all.held_s += verdict.held_s;
   }
-  EXPECT_GT(committed, 50 * ways);  // some ways get little done in so hot a database
-  // Transactions were scheduled, in every way.
-  EXPECT_GT(overtaking, 0U);
-  EXPECT_GT(deferred, 0U);
-  EXPECT_GT(moved, 0U);
-  EXPECT_GT(held_s, 0.0);
+  EXPECT_GT(all.committed, 50 * ways);  // some ways get little done in so hot a database
+  // Transactions were scheduled.
+  EXPECT_GT(all.overtaking, 0U);
+  EXPECT_GT(all.deferred, 0U);
+  EXPECT_GT(all.moved, 0U);
+  EXPECT_GT(all.held_s, 0.0);
 }
 
 // Each way populates a database; under a sanitizer the smaller ones are enough.
@@ -131,6 +127,12 @@ TEST(VirtualAdmission, LatencyCountsFromTheDrawing) {
 
 const OptionMap kTpcc{{"name", "tpcc"}, {"warehouses", "2"}, {"mix", "full"}};
 
+/// A database that no run uses: hints are drawn from it, and copied ones are run.
+Session& unused_tpcc() {
+  static const auto session = open_session(kTpcc, 8, 1, kVirtual);
+  return *session;
+}
+
 /// A classifier that knows the hints of all transactions, as rows and as clusters, for types whose
 /// hints are in no loop.
 std::string knowing_all_hints(Session& session) {
@@ -194,51 +196,51 @@ TEST(VirtualAdmission, AClassifierSaysWhatIsHot) {
 }
 
 TEST(VirtualAdmission, AClassifierForAnotherWorkloadIsRefused) {
-  const auto tpcc = open_session(kTpcc, 2, 1, kVirtual);
   const auto micro = open_session(kMicro, 2, 1, kVirtual);
   RunOptions options;
-  options.schedule = {{"policy", "smf"}, {"classifier", knowing_all_hints(*tpcc)}};
+  options.schedule = {{"policy", "smf"}, {"classifier", knowing_all_hints(unused_tpcc())}};
   EXPECT_THROW((void)session_runs::run(*micro, options), std::invalid_argument);
 }
 
 /// Right or wrong, predictions change when transactions start, and never what they read.
 TEST(VirtualAdmission, WhatIsPredictedWrongHarmsNoHistory) {
-  const auto session = open_session(kTpcc, 8, 1, kVirtual);
-  const std::string classifier = knowing_all_hints(*session);
+  Session& session = unused_tpcc();
+  const std::string classifier = knowing_all_hints(session);
   constexpr std::array kWrong{"0", "0.3", "1"};
-  const std::vector<Way> ways = admission_ways::some_ways(session->signature());
+  const std::vector<Way> ways = admission_ways::some_ways(session.signature());
   for (std::size_t at = 0; at < ways.size(); ++at) {
     const Way& way = ways[at];
     for (std::size_t share = 0; share < kWrong.size(); ++share) {
       if (!test::full_length() && share != at % kWrong.size()) continue;
       const char* const wrong = kWrong.at(share);
       SCOPED_TRACE(way.name + ", wrong " + wrong);
-      Trial trial{.workload = kTpcc, .workers = 8, .machine = kVirtual, .run = way.options};
-      trial.run.seconds = 0.002;
-      trial.run.schedule = {
+      RunOptions options = way.options;
+      options.seconds = 0.002;
+      options.schedule = {
           {"policy", "smf"}, {"classifier", classifier}, {"wrong_hints", wrong}, {"probe_us", "0"}};
-      const Verdict verdict = run_trial(trial, [] { return false; });
-      for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
-      EXPECT_GT(verdict.report.committed, 0U);
+      const test::CopiedVerdict verdict = test::trial_on_copy(session, options);
+      EXPECT_EQ(verdict.findings, "");
+      EXPECT_GT(verdict.committed, 0U);
+      EXPECT_GT(verdict.scheduled, 0U);
     }
   }
 }
 
 TEST(VirtualAdmission, HintsAreDrawnAsTransactionsPassThem) {
-  const auto session = open_session(kTpcc, 4, 1, kVirtual);
-  const DrawnHints drawn = session->draw_hints(1000, 3);
+  Session& session = unused_tpcc();
+  const DrawnHints drawn = session.draw_hints(1000, 3);
   ASSERT_EQ(drawn.types.size(), 1000U);
   ASSERT_EQ(drawn.counts.size(), 1000U);
   std::size_t count = 0;
   for (std::size_t at = 0; at < drawn.types.size(); ++at) {
     EXPECT_LT(drawn.types[at], 5U);
     for (std::uint32_t i = 0; i < drawn.counts[at]; ++i) {
-      EXPECT_EQ(session->signature().type_of(drawn.hints.at(count++).state), drawn.types[at]);
+      EXPECT_EQ(session.signature().type_of(drawn.hints.at(count++).state), drawn.types[at]);
     }
   }
   EXPECT_EQ(count, drawn.hints.size());
-  EXPECT_EQ(session->draw_hints(1000, 3).hints, drawn.hints);
-  EXPECT_NE(session->draw_hints(1000, 4).hints, drawn.hints);
+  EXPECT_EQ(session.draw_hints(1000, 3).hints, drawn.hints);
+  EXPECT_NE(session.draw_hints(1000, 4).hints, drawn.hints);
 }
 
 }  // namespace

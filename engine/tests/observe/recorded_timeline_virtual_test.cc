@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "driver/copied_run.h"
 #include "driver/session.h"
 #include "driver/session_runs.h"
 #include "observe/recorded_timeline.h"
@@ -27,15 +28,19 @@ std::unique_ptr<Session> open(const std::string& kind, int cores) {
   return open_session({{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}}, cores, 1, machine);
 }
 
+/// A run on a copy of one database, which stays as it was loaded.
 Json run(Way way, std::size_t events, double warmup = kSeconds, double seconds = kSeconds) {
-  const auto session = open("virtual", 8);
+  static const auto session = open("virtual", 8);
   way.options.seconds = seconds;
   way.options.warmup = warmup;
   way.options.timeline_events = events;
-  return Json::parse(session_runs::run(*session, way.options).to_json());
+  return Json::parse(run_on_copy(*session, way.options, false, [] { return false; }));
 }
 
-Way ic3() { return session_runs::with_policy(tables::ic3(open("virtual", 1)->signature())); }
+Way ic3() {
+  return session_runs::with_policy(
+      tables::ic3(workload_signature({{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}})));
+}
 Way locking() { return {"2pl", {.protocol = "two_phase_locking"}}; }
 
 TEST(RecordedTimeline, DoesNotChangeTheRun) {

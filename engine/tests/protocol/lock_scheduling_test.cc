@@ -12,6 +12,7 @@
 #include "lock_steps.h"
 #include "model/random.h"
 #include "protocol/locking_options.h"
+#include "scale.h"
 
 /// Which requests the lock table grants, step by step: that no two conflict, that no transaction
 /// waits forever, and who dies.
@@ -108,7 +109,7 @@ class RandomLockSteps : public testing::TestWithParam<std::map<std::string, std:
 
 TEST_P(RandomLockSteps, AreRight) {
   const LockingOptions options = LockingOptions::parse(GetParam());
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::scaled(200); ++seed) {
     ASSERT_EQ(found_in_random_steps(seed, options), "") << "seed " << seed;
   }
 }

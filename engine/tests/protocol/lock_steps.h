@@ -145,22 +145,24 @@ class LockSteps {
 
   /// Whether two that are incompatible hold a lock on one record.
   [[nodiscard]] bool conflicts() const {
-    for (const Record<M>& record : records_) {
+    struct Holders {
       int shared = 0;
       int exclusive = 0;
-      for (const Worker& worker : workers_) {
-        for (const LockRequest<M>& request : worker.held) {
-          if (request.record != &record) continue;
-          if (&request == worker.waiting) {
-            shared += worker.upgrades ? 1 : 0;
-          } else {
-            (request.exclusive ? exclusive : shared) += 1;
-          }
+    };
+    std::vector<Holders> holders(records_.size());
+    for (const Worker& worker : workers_) {
+      for (const LockRequest<M>& request : worker.held) {
+        Holders& of_record = holders[record_of(request)];
+        if (&request == worker.waiting) {
+          of_record.shared += worker.upgrades ? 1 : 0;
+        } else {
+          (request.exclusive ? of_record.exclusive : of_record.shared) += 1;
         }
       }
-      if (exclusive > 1 || (exclusive == 1 && shared > 0)) return true;
     }
-    return false;
+    return std::any_of(holders.begin(), holders.end(), [](const Holders& of_record) {
+      return of_record.exclusive > 1 || (of_record.exclusive == 1 && of_record.shared > 0);
+    });
   }
 
   /// Whether a transaction that waits for the record would wait for itself.
@@ -169,10 +171,9 @@ class LockSteps {
     return reaches(number, record, number, met);
   }
   [[nodiscard]] bool has_cycle() const {
+    std::vector<Visit> visits(workers_.size(), Visit::none);
     for (std::size_t number = 0; number < workers_.size(); ++number) {
-      if (!runs(number) && would_wait_for_itself(number, record_of(*workers_[number].waiting))) {
-        return true;
-      }
+      if (closes_cycle(number, visits)) return true;
     }
     return false;
   }
@@ -212,6 +213,23 @@ class LockSteps {
     if (!worker.upgrades) worker.held.pop_back();
     ++worker.losses;
     release(number);
+    return false;
+  }
+
+  enum class Visit : std::uint8_t { none, begun, ended };
+
+  /// Whether one of those that the worker waits for, directly or not, waits for another of them.
+  bool closes_cycle(std::size_t number, std::vector<Visit>& visits) const {
+    if (visits[number] != Visit::none) return visits[number] == Visit::begun;
+    visits[number] = Visit::begun;
+    if (!runs(number)) {
+      const std::size_t record = record_of(*workers_[number].waiting);
+      for (std::size_t other = 0; other < workers_.size(); ++other) {
+        if (other == number || !holds(other, record)) continue;
+        if (closes_cycle(other, visits)) return true;
+      }
+    }
+    visits[number] = Visit::ended;
     return false;
   }
 
