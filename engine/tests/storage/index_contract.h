@@ -28,7 +28,7 @@ using M = ThreadsMachine;
 
 /// By how much the long tests of a single thread, which has no races to find, are cut short.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr int kSlowdown = 20;
+inline constexpr int kSlowdown = 60;
 #elif defined(__SANITIZE_ADDRESS__)
 inline constexpr int kSlowdown = 5;
 #else
