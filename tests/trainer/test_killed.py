@@ -25,6 +25,9 @@ from tests.trainer.tiny_training import TINY, found, run_of
 from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
+LONGER = (*TINY, "tuning.warmup_seconds=0.004", "champion.warmup_seconds=0.03")
+"""A training whose sweep and choice last long enough to be killed in them."""
+
 DRAWING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
 
 
@@ -42,7 +45,7 @@ def drivers() -> ForkServerContext:
 def undisturbed(drivers: ForkServerContext, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an undisturbed run."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    process = start(drivers, folder, *TINY)
+    process = start(drivers, folder, *LONGER)
     process.join(PATIENCE_S)
     assert process.exitcode == 0
     return run_of(folder)
@@ -98,7 +101,7 @@ def moments(random: Random) -> list[Moment]:
 def test_a_repeatedly_killed_driver_ends_with_the_same_policy(
     drivers: ForkServerContext, undisturbed: Path, tmp_path: Path
 ) -> None:
-    output, settings, survived = tmp_path / "output", TINY, 0
+    output, settings, survived = tmp_path / "output", LONGER, 0
     for moment in moments(Random(20)):
         output.write_text("")
         process = start(drivers, tmp_path, *settings)

@@ -45,6 +45,7 @@ TINY = [
     "validation.tuning.final_rounds=1",
     "mlflow.enabled=false",
     "report.enabled=false",
+    "verdict.repeats_max=null",
     "forecast=false",
     "machine.cores=2",
     "baselines=[silo,silo_tuned,ic3]",
@@ -55,7 +56,9 @@ VIRTUAL = [
     "machine=virtual",
     "evaluation.slice_seconds=0.002",
     "tuning.slice_seconds=0.002",
+    "tuning.warmup_seconds=0.0005",
     "champion.slice_seconds=0.002",
+    "champion.warmup_seconds=0.0005",
     "run.seconds=0.004",
     "run.warmup=0.001",
 ]
