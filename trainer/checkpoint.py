@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Any
@@ -195,11 +195,11 @@ class Checkpoint:
         Raises:
             WritingError: it can't be written; the previous one is unchanged.
         """
-        # Not `asdict`, which would copy all samples.
+        # Not `asdict`, which would copy all samples and tables.
         state = {
             **vars(self),
-            "history": [asdict(record) for record in self.history],
-            "incumbents": [asdict(incumbent) for incumbent in self.incumbents],
+            "history": [vars(record) for record in self.history],
+            "incumbents": [vars(incumbent) for incumbent in self.incumbents],
         }
         document = {"schema_version": SCHEMA_VERSION, "digest": _digest(state), "state": state}
         write_atomically(folder / FILE_NAME, json.dumps(document, allow_nan=False))
