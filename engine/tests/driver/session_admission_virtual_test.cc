@@ -44,6 +44,7 @@ void expect_serializable(const OptionMap& workload, double seconds) {
     const test::CopiedVerdict verdict = test::trial_on_copy(*session, options);
     EXPECT_EQ(verdict.findings, "");
     EXPECT_GT(verdict.committed, 0U);
+    EXPECT_GT(verdict.scheduled, 0U);
     all.committed += verdict.committed;
     ++ways;
     all.overtaking += verdict.overtaking;
