@@ -39,11 +39,8 @@ from trainer.evaluation import Backend, Race, Samples
 from trainer.evaluation.adapted_backoff import AdaptedBackoff
 from trainer.evaluation.backend import rounds_of
 from trainer.evaluation.combination import COMBINATIONS
-from trainer.evaluation.measure import (
-    Counter,
-    find_rung_stretch,
-    tune_silo,
-)
+from trainer.evaluation.measure import Counter, find_rung_stretch, tune_silo
+from trainer.evaluation.race import later_warmup
 from trainer.front import NAME, Front
 from trainer.measured_objective import measure_objective, searched
 from trainer.outcome import LEARNED, Closing, Outcome
@@ -194,7 +191,7 @@ class Training:
             self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
-        self._race.later_warmup = max(self._race.later_warmup, state.warmup)
+        self._race.later_warmup = later_warmup(config.evaluation, state.warmup)
         search = build_search(config.search, self._space, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)

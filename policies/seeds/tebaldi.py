@@ -11,6 +11,8 @@ between groups. Three layers are several groups; two layers are one group, which
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policies.conflicts import accesses_conflict, analyse
 from policies.document import PolicyDocument, WaitAction
 from policies.groups import Groups, edges_between_groups, propose_groups
@@ -55,12 +57,7 @@ def build(signature: Signature, groups: str = "") -> PolicyDocument:
         alone = not analysis.piece_of(access.state).conflicting
         if alone and any(_conflicts(access, other) for other in others):
             inside = Actions(inside.wait, True, True, not written_next(kind, access))
-        return Actions(
-            {**inside.wait, **commits},
-            inside.dirty_read,
-            inside.public_write,
-            inside.early_validation,
-        )
+        return replace(inside, wait={**inside.wait, **commits})
 
     name = f"{NAME}:{groups}" if groups else NAME
     return make_table(name, signature, actions)

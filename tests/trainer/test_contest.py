@@ -17,15 +17,16 @@ import yaml
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
-from envs import Comparison, TunedBackoff
+from envs import Comparison, TunedBackoff, untuned
 from policies import Encoding, Signature
 from policies.schedule import NamedClassifier
 from tests.trainer.stand_in import use_stand_in
 from tests.trainer.test_sweep import SMALL
 from trainer.checkpoint import Checkpoint, Incumbent, WritingError
 from trainer.command.main import heddle
+from trainer.config import TrainConfig
 from trainer.contest.picture import case_figure
-from trainer.contest.runs import Entrant
+from trainer.contest.runs import Entrant, Reference
 from trainer.contest.standing import (
     CaseStanding,
     MethodStanding,
@@ -742,3 +743,12 @@ def test_an_unsupported_group_is_reported() -> None:
     done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
     assert "machine=virtual: this command has no machine; --settings lists" in done.output
+
+
+def test_the_reference_warms_up_as_the_search_did() -> None:
+    """Under limits on latency that is longer than the settings say."""
+    config = TrainConfig()
+    assert Reference.of(untuned(), config).warmup == config.evaluation.warmup_seconds
+    assert Reference.of(untuned(), config, 0.087).warmup == 0.087
+    config.evaluation.later_warmup_seconds = 0.1
+    assert Reference.of(untuned(), config, 0.087).warmup == 0.1

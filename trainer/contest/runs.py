@@ -38,11 +38,17 @@ class Reference:
     warmup: float
 
     @classmethod
-    def of(cls, tuned: TunedBackoff, config: TrainConfig) -> Reference:
-        """Return the reference of a run with these settings."""
+    def of(cls, tuned: TunedBackoff, config: TrainConfig, settled: float = 0.0) -> Reference:
+        """Return the reference of a run with these settings.
+
+        Args:
+            tuned: the backoff that its sweep found.
+            config: its settings.
+            settled: the seconds after which its latencies had settled (`Checkpoint.warmup`).
+        """
         race = config.evaluation
         seconds = reference_seconds(race.slice_seconds, config.machine.kind)
-        return cls(tuned, seconds, later_warmup(race))
+        return cls(tuned, seconds, later_warmup(race, settled))
 
 
 @dataclass(frozen=True)
@@ -194,7 +200,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
         folder=folder,
         config=config,
         encoding=encoding,
-        reference=Reference.of(tuned, config),
+        reference=Reference.of(tuned, config, state.warmup),
         evaluations=state.evaluations,
         seconds=state.seconds,
         refused=len(state.refused),

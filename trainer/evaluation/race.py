@@ -137,9 +137,14 @@ class Race:
         return table_subject(adapted, self._encoding, candidate.key)
 
 
-def later_warmup(config: EvaluationConfig) -> float:
-    """Return the warm-up after the first rung, in seconds: never shorter than that before it."""
-    return max(config.warmup_seconds, config.later_warmup_seconds or 0.0)
+def later_warmup(config: EvaluationConfig, least: float = 0.0) -> float:
+    """Return the warm-up after the first rung, in seconds: never shorter than that before it.
+
+    Args:
+        config: the settings.
+        least: what the objective needs (`Checkpoint.warmup`).
+    """
+    return max(config.warmup_seconds, config.later_warmup_seconds or 0.0, least)
 
 
 def table_subject(candidate: Candidate, encoding: Encoding, name: str | None = None) -> Subject:
