@@ -46,6 +46,8 @@ class ByCounting : public Predictor {
   FrequentKeys frequent_;
 };
 
+}  // namespace
+
 /// The heat of keys, by their hash: that of the hottest key of a table is the number of its hot
 /// keys, that of the least hot 1, that of any other key 0.
 class Heats {
@@ -81,8 +83,6 @@ class Heats {
 
   std::vector<Place> places_;  ///< their number is a power of two; at least three quarters are free
 };
-
-}  // namespace
 
 class ReadyClassifier {
  public:
