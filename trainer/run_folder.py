@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -180,10 +181,9 @@ class RunFolder(ScenarioFolder):
     def saved_settings(self) -> Mapping[str, Any]:
         """Return all settings of the run; empty if they can't be read."""
         try:
-            settings = yaml.safe_load(regular_text(self.config))
+            return _settings_in(regular_text(self.config))
         except (OSError, ValueError, RecursionError, yaml.YAMLError):
             return {}
-        return with_present_names(settings) if isinstance(settings, dict) else {}
 
     def saved_search(self) -> Mapping[str, Any] | None:
         """Return the settings of the run's search; None if they can't be read or name no search."""
@@ -203,6 +203,12 @@ class RunFolder(ScenarioFolder):
                 f"{self.path / FILE_NAME}: is missing, although {self.policy.name} exists; restore "
                 "a copy, or start a new run"
             )
+
+
+@functools.lru_cache(maxsize=64)  # a comparison reads a run's settings several times
+def _settings_in(text: str) -> Mapping[str, Any]:
+    settings = yaml.safe_load(text)
+    return with_present_names(settings) if isinstance(settings, dict) else {}
 
 
 def new_run_folder(runs_dir: Path, words: str) -> RunFolder:

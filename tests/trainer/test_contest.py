@@ -90,6 +90,18 @@ def elsewhere(
     return fake_engine
 
 
+@pytest.fixture
+def drawn() -> None:
+    """Ask for pictures in a test that looks at them."""
+
+
+@pytest.fixture(autouse=True)
+def quick_picture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace pictures where no test looks at them: drawing takes longer than the contest."""
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr("trainer.command.contest.plot_case", lambda *_: None)
+
+
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(heddle, arguments, catch_exceptions=False)
 
@@ -109,6 +121,7 @@ def document() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
@@ -524,6 +537,7 @@ def found_nothing(method: str) -> int:
     return len(folders)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_run_without_a_table_has_the_score_0() -> None:
     """Without failed runs, a method that often fails would be overrated."""
     assert found_nothing("random-seed1") == 1
