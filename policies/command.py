@@ -59,7 +59,8 @@ Examples:
 CONVERT_EXAMPLES = """
 \b
 Example:
-  heddle policy convert 48th-1wh.txt published.json --workload tpcc
+  heddle policy convert 48th-1wh.txt published.json
+  heddle policy convert 48th-3.0theta.txt published.json --workload tpce
 """
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -187,10 +188,11 @@ def diff(
 @workload_options("tpcc")
 @report_errors
 def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -> None:
-    """Convert a table in Polyjuice's text format for TPC-C to a policy file.
+    """Convert a table in Polyjuice's text format to a policy file.
 
-    IN must have exactly that format. Files of the older format, with one more block, are refused.
-    OUT is replaced if it exists.
+    IN must have exactly that format, for TPC-C, TPC-E (--workload tpce) or the micro-benchmark
+    (--workload micro). Files of the older format, with one more block, are refused. OUT is replaced
+    if it exists.
     """
     signature = _Workload(workload, options).signature()
     document = import_published(source, signature)

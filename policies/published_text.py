@@ -1,11 +1,15 @@
-"""Import tables in Polyjuice's text format for TPC-C.
+"""Import tables in Polyjuice's text format, for TPC-C, TPC-E and the micro-benchmark.
 
 A file has lines with whole numbers, and title lines. It has four blocks:
 
     title; 1 row: transaction slots per worker (not used)
     title; 3 rows (0, 1, ≥ 2 prior aborts) × 1 column per type: backoff decrease on commit
     title; 3 rows × 1 column per type: backoff increase on abort
-    title; 1 row per state: dirty wait ev w1 w2 w3
+    title; 1 row per state: dirty wait ev w1 w2 w3 …, one w per type
+
+The states are in the order of the types, and of the accesses of each. TPC-E's tables have a fourth
+type, Trade-Result, which the published runs never execute. Its rows are checked and left out, and
+so are waits for it.
 
 They are converted as follows:
 
@@ -29,7 +33,7 @@ type). They are refused, as are all other deviations.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +49,16 @@ from policies.format import read_text
 from policies.signature import Access, Signature, TransactionType
 
 BACKOFF_CELLS = (0, 1, 2, 4, 8)
-TPCC_ACCESS_COUNTS = (11, 7, 8)
+
+LAYOUTS: Mapping[str, Mapping[str, int]] = {
+    "tpcc": {"new_order": 11, "payment": 7, "delivery": 8},
+    "tpce": {"trade_order": 30, "trade_result": 51, "market_feed": 12, "trade_update": 23},
+    "micro": {f"type_{number}": 8 for number in range(10)},
+}
+"""The published types of a workload in order, with their number of accesses."""
+
+NEVER_EXECUTED = frozenset({"trade_result"})
+"""Published types that have states and that no published run executes."""
 
 _TOKEN = re.compile(r"\S+")
 _OLDER = (
@@ -72,50 +85,87 @@ class _Block:
 
 
 def import_published(path: str, signature: Signature) -> PolicyDocument:
-    """Read a published TPC-C table from a file.
+    """Read a published table from a file.
 
     Args:
         path: path of the file, whose stem becomes the policy's name.
-        signature: signature of TPC-C.
+        signature: signature of the workload.
 
     Raises:
         PolicyFileError: the file cannot be read or has another format (the message names the line
-            and the column), or the signature is not TPC-C's.
+            and the column), or there is no published format for the signature.
     """
     return parse_published(read_text(Path(path)), path, Path(path).stem, signature)
 
 
 def parse_published(text: str, source: str, name: str, signature: Signature) -> PolicyDocument:
-    """Read a published TPC-C table from the text of its file.
+    """Read a published table from the text of its file.
 
     Args:
         text: text of the file.
         source: name of the text in messages.
         name: name of the policy.
-        signature: signature of TPC-C.
+        signature: signature of the workload.
 
     Raises:
         PolicyFileError: as for `import_published`.
     """
-    counts = tuple(len(kind.accesses) for kind in signature.types)
-    if signature.workload != "tpcc" or counts != TPCC_ACCESS_COUNTS:
-        raise PolicyFileError(
-            f"{source}: the published format is for TPC-C with {TPCC_ACCESS_COUNTS} accesses per "
-            f"type, not for {signature.workload} with {counts}; use --workload tpcc"
-        )
+    layout = _layout(signature, source)
     slots, decrease, increase, table = _four_blocks(_blocks(text, source), source)
-    types = len(signature.types)
+    types = len(layout)
     _check_shape(slots, 1, 1, "the transaction slots per worker", source)
     _check_shape(decrease, PRIOR_ABORTS, types, "the backoff decrease on commit", source)
     _check_shape(increase, PRIOR_ABORTS, types, "the backoff increase on abort", source)
-    _check_shape(table, signature.state_count, 3 + types, "the access table", source)
+    states = sum(kind.access_count for kind in layout)
+    _check_shape(table, states, 3 + types, "the access table", source)
     return PolicyDocument(
         name=name,
         signature=signature,
-        cc=_cc_rows(table, signature, source),
-        backoff=_backoff(increase, decrease, signature, source),
+        cc=_cc_rows(table, layout, source),
+        backoff=_backoff(increase, decrease, layout, source),
         provenance={"imported_from": "Polyjuice text format", "file": source},
     )
+
+
+@dataclass(frozen=True)
+class _PublishedType:
+    """A type's place in a published table."""
+
+    name: str
+    column: int
+    first_row: int
+    access_count: int
+    own: TransactionType | None
+    """The workload's type; None if the workload does not have it."""
+
+
+def _layout(signature: Signature, source: str) -> tuple[_PublishedType, ...]:
+    """Return the published types of a workload, whose own types must have the same accesses."""
+    own = {kind.name: kind for kind in signature.types}
+    published = LAYOUTS.get(signature.workload)
+    if published is None:
+        known = ", ".join(LAYOUTS)
+        raise PolicyFileError(
+            f"{source}: there are no published tables for {signature.workload}; use --workload "
+            f"with one of {known}"
+        )
+    counts = {name: len(kind.accesses) for name, kind in own.items()}
+    expected = {name: count for name, count in published.items() if name not in NEVER_EXECUTED}
+    if counts != expected:
+        raise PolicyFileError(
+            f"{source}: the published tables for {signature.workload} have {_in_words(expected)} "
+            f"accesses, not {_in_words(counts)}; leave out the options (-o) that change the types"
+        )
+    found: list[_PublishedType] = []
+    row = 0
+    for column, (name, count) in enumerate(published.items()):
+        found.append(_PublishedType(name, column, row, count, own.get(name)))
+        row += count
+    return tuple(found)
+
+
+def _in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _blocks(text: str, source: str) -> list[_Block]:
@@ -183,16 +233,15 @@ def _check_shape(block: _Block, rows: int, columns: int, what: str, source: str)
 
 
 def _backoff(
-    increase: _Block, decrease: _Block, signature: Signature, source: str
+    increase: _Block, decrease: _Block, layout: Sequence[_PublishedType], source: str
 ) -> dict[str, BackoffRow]:
-    return {
-        kind.name: BackoffRow(
-            initial_us=1.0,
-            abort=_alphas(increase, column, source),
-            commit=_alphas(decrease, column, source),
-        )
-        for column, kind in enumerate(signature.types)
-    }
+    found: dict[str, BackoffRow] = {}
+    for kind in layout:
+        abort = _alphas(increase, kind.column, source)
+        commit = _alphas(decrease, kind.column, source)
+        if kind.own is not None:
+            found[kind.name] = BackoffRow(initial_us=1.0, abort=abort, commit=commit)
+    return found
 
 
 def _alphas(block: _Block, column: int, source: str) -> tuple[float, float, float]:
@@ -200,27 +249,30 @@ def _alphas(block: _Block, column: int, source: str) -> tuple[float, float, floa
     return (cells[0] / 2, cells[1] / 2, cells[2] / 2)
 
 
-def _cc_rows(table: _Block, signature: Signature, source: str) -> tuple[CcRow, ...]:
+def _cc_rows(table: _Block, layout: Sequence[_PublishedType], source: str) -> tuple[CcRow, ...]:
     rows: list[CcRow] = []
-    for kind in signature.types:
-        numbers = [table.rows[access.state] for access in kind.accesses]
+    for kind in layout:
+        numbers = table.rows[kind.first_row : kind.first_row + kind.access_count]
+        waits = [_waits(row, layout, source) for row in numbers]
+        dirty = [_one_of(row[0], (0, 1), "dirty", source) == 1 for row in numbers]
         points = [_one_of(row[2], (0, 1), "ev", source) == 1 for row in numbers]
-        public = _publishing_writes(kind.accesses, points)
-        for access, row, point in zip(kind.accesses, numbers, points, strict=True):
-            dirty = _one_of(row[0], (0, 1), "dirty", source) == 1
+        if kind.own is None:
+            continue
+        public = _publishing_writes(kind.own.accesses, points)
+        for at, access in enumerate(kind.own.accesses):
             rows.append(
                 CcRow(
                     state=access.state,
                     type=kind.name,
                     access=access.name,
-                    wait=_waits(row, signature, source),
-                    read_version=("DIRTY" if dirty else "CLEAN")
+                    wait=waits[at],
+                    read_version=("DIRTY" if dirty[at] else "CLEAN")
                     if access.has_read_version
                     else None,
                     write_visibility=("PUBLIC" if access.state in public else "PRIVATE")
                     if access.writes
                     else None,
-                    early_validation=point,
+                    early_validation=points[at],
                 )
             )
     return tuple(rows)
@@ -239,25 +291,27 @@ def _publishing_writes(accesses: Sequence[Access], points: Sequence[bool]) -> se
     return public
 
 
-def _waits(row: _Row, signature: Signature, source: str) -> dict[str, WaitAction]:
+def _waits(row: _Row, layout: Sequence[_PublishedType], source: str) -> dict[str, WaitAction]:
     waiting = _one_of(row[1], (0, 1), "wait", source) == 1
     waits: dict[str, WaitAction] = {}
-    for cell, kind in zip(row[3:], signature.types, strict=True):
-        until = _wait(cell, kind, source)
-        waits[kind.name] = until if waiting else "NO_WAIT"
+    for kind in layout:
+        until = _wait(row[3 + kind.column], kind, source)
+        if kind.own is not None:
+            waits[kind.name] = until if waiting else "NO_WAIT"
     return waits
 
 
-def _wait(cell: _Number, kind: TransactionType, source: str) -> WaitAction:
-    count = len(kind.accesses)
-    if cell.value > count:
+def _wait(cell: _Number, kind: _PublishedType, source: str) -> WaitAction:
+    if cell.value > kind.access_count:
         raise PolicyFileError(
             f"{source}:{cell.line}:{cell.column}: a wait for {cell.value} accesses of {kind.name}; "
-            f"it has {count}"
+            f"it has {kind.access_count}"
         )
-    if cell.value == 0:
+    if cell.value == 0 or kind.own is None:
         return "NO_WAIT"
-    return "COMMIT" if cell.value == count else kind.accesses[cell.value - 1].state
+    if cell.value == kind.access_count:
+        return "COMMIT"
+    return kind.own.accesses[cell.value - 1].state
 
 
 def _one_of(cell: _Number, allowed: tuple[int, ...], what: str, source: str) -> int:

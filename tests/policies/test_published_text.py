@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from policies import PolicyDocument, PolicyFileError, Signature, validate
-from policies.published_text import import_published, parse_published
+from policies import PolicyDocument, PolicyFileError, Signature, validate, workload_signature
+from policies.published_text import LAYOUTS, import_published, parse_published
 
 HEAD = ["slots", "4", "decrease", "0 1 2", "4 8 0", "1 1 1", "increase", "2 2 2", "0 0 1", "8 4 2"]
 TITLES = {"slots": 0, "decrease": 2, "increase": 6, "access": 10}
@@ -141,11 +142,76 @@ def test_the_older_form_is_refused_not_misread(parse: Parse) -> None:
         parse(older)
 
 
-def test_other_workloads_are_refused(signature: Signature) -> None:
-    if signature.workload == "tpcc":
+def with_zeros(counts: list[int], rows: dict[int, str]) -> str:
+    """Return the text of a table for types with so many accesses, with actions in some rows only."""
+    types = len(counts)
+    backoff = [" ".join(["2"] * types)] * 3
+    zeros = " ".join(["0"] * (3 + types))
+    access = [rows.get(state, zeros) for state in range(sum(counts))]
+    return "\n".join(["slots", "3", "less", *backoff, "more", *backoff, "access", *access])
+
+
+TPCE = [30, 51, 12, 23]
+
+
+def test_the_type_that_is_never_executed_is_left_out() -> None:
+    signature = workload_signature("tpce")
+    rows = {
+        29: "0 1 0 30 51 12 23",  # the last of Trade-Order
+        80: "1 1 1 4 3 2 1",  # the last of Trade-Result
+        82: "0 1 1 16 50 1 22",  # Market-Feed's update of LAST_TRADE
+        93: "1 0 0 0 0 0 0",  # the first of Trade-Update
+    }
+    document = parse_published(with_zeros(TPCE, rows), "t.txt", "t", signature)
+    validate(document)
+    assert len(document.cc) == 65
+    assert set(document.backoff) == {"trade_order", "market_feed", "trade_update"}
+    end = dict.fromkeys(("trade_order", "market_feed", "trade_update"), "COMMIT")
+    assert document.cc[29].wait == end
+    update = document.cc[31]
+    assert update.access == "update_last_trade"
+    assert update.wait == {"trade_order": 15, "market_feed": 30, "trade_update": 42 + 21}
+    assert update.early_validation
+    assert update.write_visibility == "PUBLIC"
+    changed = {row.state for row in document.cc if row.read_version == "DIRTY"}
+    assert changed == {42}
+    assert [row.state for row in document.cc if row.early_validation] == [31]
+
+
+def test_rows_that_are_left_out_are_checked() -> None:
+    signature = workload_signature("tpce")
+    for row, message in (
+        ("0 1 0 0 52 0 0", "52 accesses of trade_result; it has 51"),
+        ("0 1 3 0 0 0 0", "ev is 3"),
+        ("9 1 0 0 0 0 0", "dirty is 9"),
+    ):
+        with pytest.raises(PolicyFileError, match=message):
+            parse_published(with_zeros(TPCE, {40: row}), "t.txt", "t", signature)
+
+
+def test_a_read_modify_write_of_the_micro_benchmark_has_both_actions() -> None:
+    signature = workload_signature("micro")
+    row = "1 1 1 0 8 3" + " 0" * 7
+    document = parse_published(with_zeros([8] * 10, {9: row}), "t.txt", "t", signature)
+    validate(document)
+    found = document.cc[9]
+    assert (found.type, found.read_version, found.write_visibility) == ("type_1", "DIRTY", "PUBLIC")
+    assert found.early_validation
+    assert [found.wait[f"type_{number}"] for number in range(4)] == ["NO_WAIT", "COMMIT", 18, "NO_WAIT"]
+
+
+def test_workloads_without_published_tables_are_refused(signature: Signature) -> None:
+    if signature.workload in LAYOUTS:
         return
-    with pytest.raises(PolicyFileError, match=f"is for TPC-C.*not for {signature.workload}"):
+    with pytest.raises(PolicyFileError, match=f"no published tables for {signature.workload}"):
         parse_published("\n".join(published()), "t.txt", "t", signature)
+
+
+def test_a_workload_with_other_accesses_is_refused() -> None:
+    micro = workload_signature("micro")
+    signature = replace(micro, types=micro.types[:4])
+    with pytest.raises(PolicyFileError, match="type_9 8 accesses, not type_0 8.*leave out"):
+        parse_published(with_zeros([8] * 4, {}), "t.txt", "t", signature)
 
 
 def test_a_file_gives_the_policy_its_name(tmp_path: Path, tpcc: Signature) -> None:
