@@ -67,7 +67,8 @@ TEST(CoveringSet, WhatIsLeftOutSaysSoAndKeepsItsSignature) {
 /// Under every protocol, recorded and not, on at least two workloads with real threads.
 TEST(CoveringSet, RunsEveryProtocolWatchedAndNot) {
   const std::map<std::string, OptionMap> workloads{
-      {"micro", {{"name", "micro"}, {"records", "1000"}, {"hot_records", "8"}}},
+      {"micro",
+       {{"name", "micro"}, {"records", "1000"}, {"hot_records", "8"}, {"own_records", "1000"}}},
       {"ycsb", {{"name", "ycsb"}, {"records", "1000"}, {"index", "ordered"}}}};
   for (const auto& [name, options] : workloads) {
     const auto session = open_session(options, 2, 1);

@@ -12,6 +12,7 @@
 
 #include "driver/session.h"
 #include "driver/session_runs.h"
+#include "driver/switching.h"
 
 /// Control of sessions: wrong options, stopping, interrupting, switching policies.
 namespace heddle {
@@ -211,11 +212,9 @@ TEST(SessionControl, ASwitchToAnotherWorkloadsPolicyIsRefused) {
       });
 }
 
-/// A new table every few milliseconds, from another thread, over all workloads that can scan,
-/// insert and delete.
+/// TPC-C as well, which can scan, insert and delete too: session_tpcc_test.cc.
 TEST(SessionControl, PoliciesSwitchUnderLoad) {
   const std::vector<OptionMap> workloads{kMicro,
-                                         {{"name", "tpcc"}, {"mix", "full"}},
                                          {{"name", "ycsb"},
                                           {"index", "ordered"},
                                           {"records", "500"},
@@ -228,31 +227,7 @@ TEST(SessionControl, PoliciesSwitchUnderLoad) {
   for (const OptionMap& workload : workloads) {
     SCOPED_TRACE(workload.at("name"));
     const auto session = open_session(workload, 4, 1);
-    std::vector<tables::Compiled> all{tables::occ(session->signature()),
-                                      tables::ic3(session->signature()),
-                                      tables::two_phase_locking_star(session->signature()),
-                                      tables::reckless(session->signature())};
-    for (std::uint64_t seed = 0; seed < 12; ++seed) {
-      all.push_back(tables::random(session->signature(), seed));
-    }
-    std::atomic<bool> over{false};
-    std::atomic<int> switched{0};
-    std::thread switcher([&] {
-      for (std::size_t next = 0; !over.load(); ++next) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        const bool refused =
-            refusal([&] { session->switch_policy(all[next % all.size()]); }).find("no policy") == 0;
-        if (!refused) switched.fetch_add(1);
-      }
-    });
-    const Result result = session_runs::run(
-        *session,
-        {.protocol = "policy_table", .policy = all.front(), .backoff = "policy", .seconds = 0.6});
-    over.store(true);
-    switcher.join();
-    EXPECT_GT(switched.load(), 10);
-    for (const TypeResult& type : result.types) EXPECT_GT(type.commits, 0u) << type.name;
-    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+    session_runs::expect_consistent_while_switching(*session);
   }
 }
 

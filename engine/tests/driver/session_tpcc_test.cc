@@ -6,6 +6,7 @@
 
 #include "driver/session.h"
 #include "driver/session_runs.h"
+#include "driver/switching.h"
 
 namespace heddle {
 namespace {
@@ -50,6 +51,10 @@ TEST_F(CrowdedTpcc, StaysConsistentWhereTheKernelPreemptsAnywhere) {
   std::vector<session_runs::Way> ways = session_runs::all_ways(session->signature());
   for (session_runs::Way& way : ways) way.options.take_turns = false;
   session_runs::expect_consistent(*session, ways, 0.05);
+}
+
+TEST_F(CrowdedTpcc, StaysConsistentWhilePoliciesSwitch) {
+  session_runs::expect_consistent_while_switching(*session);
 }
 
 /// Whatever the table says, no type starves.
