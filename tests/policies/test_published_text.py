@@ -143,7 +143,7 @@ def test_the_older_form_is_refused_not_misread(parse: Parse) -> None:
 
 
 def with_zeros(counts: list[int], rows: dict[int, str]) -> str:
-    """Return the text of a table for types with so many accesses, with actions in some rows only."""
+    """Return a table for types with these numbers of accesses, with actions in some rows only."""
     types = len(counts)
     backoff = [" ".join(["2"] * types)] * 3
     zeros = " ".join(["0"] * (3 + types))
