@@ -29,7 +29,7 @@ Names built_for(const std::string& machine) {
   return names;
 }
 
-Names all_workloads() {
+[[maybe_unused]] Names all_workloads() {
   const auto names = workload_names();
   return {names.begin(), names.end()};
 }
