@@ -16,6 +16,8 @@ namespace {
 
 /// The default number of virtual cores: that of the machine in the paper.
 constexpr int kVirtualCores = 48;
+/// The most steps of a schedule.
+constexpr std::int64_t kMost = 1'000'000'000;
 
 void read_kind(OptionReader& reader, std::string& kind) {
   reader.choice("kind", kind, {ThreadsMachine::kKind, VirtualMachine::kKind},
@@ -73,24 +75,28 @@ void read_costs(OptionReader& reader, CostModel& model) {
              "lines of 64 bytes in the cache of a socket, a power of two");
 }
 
+/// @param when the settings apply, and how: "with schedule=delays"
+void read_delays(OptionReader& reader, ScheduleOptions& schedule, const std::string& when) {
+  constexpr double kLongestDelayUs = 1e6;
+  constexpr std::int64_t kMostStates = 65'534;
+  reader.integer("delay_every", schedule.delay_every, 1, kMost,
+                 when + ", steps between two delays on average");
+  reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs,
+              when + ", the longest delay in microseconds of virtual time");
+  reader.integer("delay_state", schedule.delay_state, 0, kMostStates,
+                 when + ", the state whose accesses are delayed; null: every step");
+}
+
 /// Scripts are made by a search; only the other schedules are available by name.
 void read_schedule(OptionReader& reader, ScheduleOptions& schedule) {
-  constexpr std::int64_t kMost = 1'000'000'000;
-  constexpr double kLongestDelayUs = 1e6;
   constexpr std::int64_t kDeepest = 100;
-  constexpr std::int64_t kMostStates = 65'534;
   reader.choice("schedule", schedule.kind,
                 {{"clock", ScheduleKind::clock},
                  {"delays", ScheduleKind::delays},
                  {"priorities", ScheduleKind::priorities}},
                 "which core continues: clock: the one with the lowest clock; delays: the same, "
                 "with random delays; priorities: the one with the highest random priority");
-  reader.integer("delay_every", schedule.delay_every, 1, kMost,
-                 "with schedule=delays, steps between two delays on average");
-  reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs,
-              "with schedule=delays, the longest delay in microseconds of virtual time");
-  reader.integer("delay_state", schedule.delay_state, 0, kMostStates,
-                 "with schedule=delays, the state whose accesses are delayed; null: every step");
+  read_delays(reader, schedule, "with schedule=delays");
   reader.integer("depth", schedule.depth, 1, kDeepest,
                  "with schedule=priorities, one more than the priority changes in a stretch");
   reader.integer("steps", schedule.steps, 1, kMost, "with schedule=priorities, steps in a stretch");
@@ -116,6 +122,9 @@ MachineOptions parse_machine(const OptionMap& options) {
     read_order(reader, machine);
     read_costs(reader, machine.model);
     read_schedule(reader, machine.schedule);
+  } else {
+    // Not among the settings of users: for checks that a known delay is found.
+    read_delays(reader, machine.schedule, "with a delay_state");
   }
   reader.finish();
   return machine;

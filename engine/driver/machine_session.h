@@ -15,13 +15,17 @@
 #include "driver/monitor.h"
 #include "driver/run.h"
 #include "driver/run_options.h"
+#include "driver/sampled_attempts.h"
 #include "driver/session.h"
 #include "driver/session_factory.h"
 #include "driver/summary.h"
 #include "driver/worker.h"
 #include "machine/concepts.h"
 #include "machine/memory_guard.h"
+#include "machine/schedule.h"
 #include "model/hints.h"
+#include "observe/access_observer.h"
+#include "protocol/observer.h"
 
 namespace heddle {
 
@@ -48,7 +52,7 @@ class MachineSession final : public Session {
     validate(options, {.workload = database_->workload(),
                        .signature = signature(),
                        .has_hints = database_->has_hints(),
-                       .records_timelines = M::kRecords,
+                       .samples_timelines = M::kSamples,
                        .single_threaded = M::kSingleThreaded});
     return run_validated(options, interrupted);
   }
@@ -137,12 +141,11 @@ class MachineSession final : public Session {
     }
     if (executes_policy(options.protocol)) offer_switch(run);
     stop_requested_.store(false);
-    const auto work = [run, options, workers = workers_](typename M::Member& member) {
-      run_worker(*run, options, workers, member);
+    const auto work = [run, options, workers = workers_,
+                       delays = machine_.schedule](typename M::Member& member) {
+      run_worker(*run, options, delays, workers, member);
     };
-    if constexpr (M::kRecords) {
-      M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
-    }
+    M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
     start_arrivals(run->state, options.seed);
     Monitor<M> monitor(*run, options);
     bool was_interrupted = false;
@@ -152,7 +155,7 @@ class MachineSession final : public Session {
       was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
       return monitor.poll(was_interrupted);
     });
-    if constexpr (M::kRecords) M::record_into(nullptr);
+    M::record_into(nullptr);
     ended_ = M::now();
     offer_switch(nullptr);
     if (!left || monitor.stuck()) {
@@ -169,27 +172,24 @@ class MachineSession final : public Session {
   }
 
   /// Runs a worker to the end of the run, on its own thread.
-  static void run_worker(Run<M>& run, const RunOptions& options, int workers,
-                         typename M::Member& member) {
+  static void run_worker(Run<M>& run, const RunOptions& options, const ScheduleOptions& delays,
+                         int workers, typename M::Member& member) {
     const int worker = member.worker();
     const auto at = static_cast<std::size_t>(worker);
     Database<M>& database = *run.database;
-    std::shared_ptr<Observer<M>> observer = run.observer(worker);
-    WorkerSetup<M> setup{
-        .member = member,
-        .workers = workers,
-        .seed = options.seed,
-        .inputs = database,
-        .storage = database.storage(),
-        .attempts = observer == nullptr ? database.attempts(options.protocol, *run.protocol, worker)
-                                        : run.protocol->observed_attempts(
-                                              database, database.storage(), worker, *observer),
-        .wait_times = run.protocol->wait_times(worker),
-        .state = run.state,
-        .heartbeat = run.heartbeats[at],
-        .measurements = run.measurements[at],
-        .backoff = Backoff(parse_backoff(options.backoff), options.backoff_us,
-                           database.type_count(), options.policy.get())};
+    auto [observer, attempts] = make_attempts(run, options, delays, worker);
+    WorkerSetup<M> setup{.member = member,
+                         .workers = workers,
+                         .seed = options.seed,
+                         .inputs = database,
+                         .storage = database.storage(),
+                         .attempts = std::move(attempts),
+                         .wait_times = run.protocol->wait_times(worker),
+                         .state = run.state,
+                         .heartbeat = run.heartbeats[at],
+                         .measurements = run.measurements[at],
+                         .backoff = Backoff(parse_backoff(options.backoff), options.backoff_us,
+                                            database.type_count(), options.policy.get())};
     if (run.admission == nullptr) {
       run_loop<Unscheduled>(run.loops[at], std::move(observer), std::move(setup));
     } else {
@@ -197,6 +197,42 @@ class MachineSession final : public Session {
                              std::as_const(static_cast<Inputs&>(database)), worker, workers,
                              database.type_count(), options.seed);
     }
+  }
+
+  struct MadeAttempts {
+    std::shared_ptr<Observer<M>> observer;  ///< of `attempts`; nullptr: they have none
+    std::unique_ptr<Attempts<M>> attempts;
+  };
+
+  static MadeAttempts make_attempts(Run<M>& run, const RunOptions& options,
+                                    [[maybe_unused]] const ScheduleOptions& delays, int worker) {
+    Database<M>& database = *run.database;
+    const auto observed = [&](Observer<M>& observer, Attempts<M>* others) {
+      return run.protocol->observed_attempts(database, database.storage(), worker, observer,
+                                             others);
+    };
+    std::unique_ptr<Observer<M>> observer = run.observer(worker);
+    const bool observes_all = observer != nullptr;
+    if constexpr (M::kSamples) {
+      std::vector<bool> selected = types_with_recorded_accesses(options, database.signature());
+      const bool any = std::find(selected.begin(), selected.end(), true) != selected.end();
+      if (any || delays.delay_state.has_value()) {
+        observer = std::make_unique<AccessObserver<M>>(
+            delays, options.seed + static_cast<std::uint64_t>(worker), std::move(observer));
+        if (!observes_all) {
+          auto unobserved = database.attempts(options.protocol, *run.protocol, worker);
+          auto others = observed(*observer, unobserved.get());
+          return {std::move(observer), std::make_unique<SampledAttempts<M>>(
+                                           std::move(unobserved), std::move(others),
+                                           std::move(selected), delays.delay_state.has_value())};
+        }
+      }
+    }
+    if (observer == nullptr) {
+      return {nullptr, database.attempts(options.protocol, *run.protocol, worker)};
+    }
+    auto attempts = observed(*observer, nullptr);
+    return {std::move(observer), std::move(attempts)};
   }
 
   /// @param keeper receives the worker before it begins

@@ -94,9 +94,7 @@ class Monitor {
   void start_measuring(typename M::Ticks now) {
     measuring_ = true;
     measure_until_ = now + window_;
-    if constexpr (M::kRecords) {
-      if (run_.timeline != nullptr) run_.timeline->open(now, M::kTicksPerUs);
-    }
+    if (run_.timeline != nullptr) run_.timeline->open(now, M::ticks_per_us());
     run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
     if constexpr (!M::kSingleThreaded) {
       run_.state.measured_until.store(measure_until_, std::memory_order_relaxed);

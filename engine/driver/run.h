@@ -37,8 +37,8 @@ struct Run {
     admission = make_admission_state<M>(options.schedule, options.protocol, workers,
                                         database->signature(), database->input_bytes());
     if (options.timeline_events != 0) {
-      timeline =
-          std::make_shared<RecordedTimeline>(options.timeline_events, options.timeline_packed);
+      timeline = std::make_shared<RecordedTimeline>(
+          options.timeline_events, options.timeline_packed, options.timeline_sampling);
       timeline->name_tables(database->storage());
     }
     if (options.history_bytes != 0) {

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "driver/backoff.h"
+#include "machine/memory_guard.h"
+#include "machine/timeline.h"
 #include "protocol/names.h"
 
 namespace heddle {
@@ -13,6 +18,10 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t kMostIntervals = 100'000;
+
+/// The bytes that recording takes where it has its memory before the run: the events of each core,
+/// and those of all cores in one order.
+std::size_t bytes_of_events(std::size_t events) { return 2 * events * sizeof(TimelineEvent); }
 
 }  // namespace
 
@@ -52,8 +61,21 @@ void validate(const RunOptions& options, const RunGround& ground) {
     refuse("workload " + std::string(ground.workload) +
            " passes no hints of its keys, so nothing can be scheduled: use schedule.policy=fifo");
   }
-  if (options.timeline_events != 0 && !ground.records_timelines) {
-    refuse("a timeline can't be recorded on real cores; open the session on machine virtual");
+  const Sampling& sampling = options.timeline_sampling;
+  if (!(sampling.share > 0) || !(sampling.share <= 1)) {
+    refuse("timeline_share must be above 0 and at most 1, not " + std::to_string(sampling.share));
+  }
+  if (!ground.samples_timelines && (sampling.share < 1 || !sampling.skipped_states.empty())) {
+    refuse(
+        "a timeline on virtual cores has the whole run: leave timeline_share and "
+        "timeline_skipped_states out");
+  }
+  if (ground.samples_timelines && options.timeline_events != 0) {
+    const std::uint64_t most = memory_left() / bytes_of_events(1);
+    if (options.timeline_events > most) {
+      refuse("timeline_events=" + std::to_string(options.timeline_events) +
+             ": there is memory for " + std::to_string(most) + " events; give fewer");
+    }
   }
   if (options.trace_bytes != 0 && ground.single_threaded) {
     refuse("a trace is recorded on real cores; open the session on machine threads");
@@ -90,6 +112,18 @@ void validate(const RunOptions& options, const RunGround& ground) {
              "; start another run with it");
     }
   }
+}
+
+std::vector<bool> types_with_recorded_accesses(const RunOptions& options,
+                                               const Signature& signature) {
+  std::vector<bool> types(signature.types.size(), false);
+  if (options.timeline_events == 0) return types;
+  const std::vector<std::uint32_t>& skipped = options.timeline_sampling.skipped_states;
+  for (std::uint32_t state = 0; state < signature.state_count(); ++state) {
+    if (std::find(skipped.begin(), skipped.end(), state) != skipped.end()) continue;
+    types[signature.type_of(state)] = true;
+  }
+  return types;
 }
 
 std::uint64_t interval_us(const RunOptions& options) {

@@ -11,6 +11,7 @@
 
 #include "driver/result.h"
 #include "machine/options.h"
+#include "machine/sampling.h"
 #include "model/hints.h"
 #include "model/options.h"
 #include "protocol/compiled_policy.h"
@@ -40,8 +41,10 @@ struct RunOptions {
   /// they are drawn.
   OptionMap schedule = {};
   double epoch_us = 10'000;  ///< length of an epoch, unless a worker holds it back
-  /// The number of events of the measured window recorded at most; 0: none. Virtual machine only.
+  /// The number of events of the measured window recorded at most; 0: none.
   std::size_t timeline_events = 0;
+  /// The part of the run that a timeline has. On virtual cores it has all.
+  Sampling timeline_sampling = {};
   /// Whether the timeline's JSON has the events as one text (observe/recorded_timeline.h).
   bool timeline_packed = false;
   /// The bytes of history recorded at most (engine/observe/history.h), warm-up included; the run

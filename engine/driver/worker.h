@@ -191,7 +191,7 @@ class Worker {
   }
 
   void start_measuring(Ticks now) {
-    timeline::tell<M>(timeline::What::window);
+    timeline::tell_window<M>();
     forget_measurements();
     // relaxed: the phase's acquire has made the times visible.
     measurements_.start =
@@ -366,8 +366,7 @@ class Worker {
     const Ticks from = begin.from;
     const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
     Ticks start = begin.start;
-    timeline::tell<M>(timeline::What::transaction, static_cast<std::uint32_t>(type),
-                      M::kRecords ? M::now() - arrived : 0);
+    timeline::tell_begin<M>(type, arrived, start);
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       if (is_behind_window(start)) [[unlikely]] {
         measurements_.count_unfinished(type, start - arrived, took(start));
@@ -380,7 +379,7 @@ class Worker {
       tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
-        timeline::tell<M>(timeline::What::transaction_end, 0, end - arrived);
+        timeline::tell_ended<M>(arrived, end);
         measurements_.count_end(type, attempt, end - start, end - arrived, took(end));
         backoff_.on_commit(type, prior_aborts, attempts_->policy());
         if constexpr (Scheduling::kSchedules) scheduling_.ended(type, end - start - attempt.waited);
@@ -417,11 +416,10 @@ class Worker {
   }
 
   /// A transaction that the end of the run cuts off has not ended, and is not counted as ended.
-  void tell_end([[maybe_unused]] const Attempt<M>& attempt) const {
-    if constexpr (M::kRecords) {
-      if (attempt.outcome == Outcome::abort && state_.stop.peek() != 0) return;
-      timeline::tell_end<M>(attempt.outcome, attempt.reason, attempt.state);
-    }
+  void tell_end(const Attempt<M>& attempt) const {
+    if (!M::recording()) return;
+    if (attempt.outcome == Outcome::abort && state_.stop.peek() != 0) return;
+    timeline::tell_end<M>(attempt.outcome, attempt.reason, attempt.state);
   }
 
   [[nodiscard]] bool over() const {

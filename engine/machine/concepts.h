@@ -31,10 +31,11 @@ concept Machine =
              const std::atomic<std::uint64_t>& word, std::uint64_t number, double us,
              typename M::Ticks duration, const MachineOptions& options, bool take_turns,
              const typename M::Crew& crew, const std::function<void(typename M::Member&)>& body,
-             const std::function<bool()>& monitor) {
+             const std::function<bool()>& monitor, Timeline* timeline, std::uint16_t what,
+             std::uint32_t subject) {
       { M::kKind } -> std::convertible_to<std::string_view>;
       { M::kSingleThreaded } -> std::convertible_to<bool>;
-      { M::kRecords } -> std::convertible_to<bool>;
+      { M::kSamples } -> std::convertible_to<bool>;
 
       // Hooks, called before the engine's action.
       M::on_load(address);
@@ -72,22 +73,20 @@ concept Machine =
       M::unpark_all();
       M::idle(duration, word);
 
+      // Recording; CoreRecorder documents each function.
+      M::record_into(timeline);
+      { M::recording() } -> std::same_as<bool>;
+      { M::recording(subject) } -> std::same_as<bool>;
+      M::record(what, subject, number);
+      M::record_at(duration, what, subject, number);
+      M::open_window(what);
+      M::begin_transaction(duration, what);
+
       // Workers.
       { M::cores() } -> std::same_as<int>;
       { M::crew(options, spins, take_turns, count) } -> std::same_as<typename M::Crew>;
       { M::run_crew(crew, body, monitor) } -> std::same_as<bool>;
       requires MachineMember<typename M::Member, typename M::Ticks>;
-    };
-
-/// A machine whose runs can be recorded (`kRecords`).
-template <class M>
-concept RecordingMachine =
-    Machine<M> && M::kRecords &&
-    requires(Timeline* timeline, std::uint16_t what, std::uint32_t subject, std::uint64_t number) {
-      M::record_into(timeline);
-      { M::recording() } -> std::same_as<bool>;
-      M::record(what, subject, number);
-      M::on_access(subject);
     };
 
 }  // namespace heddle

@@ -16,7 +16,8 @@ struct MachineOptions {
   CostModel model = {};
   std::uint64_t seed = 1;
   double skew_ns = 100;
-  /// For the virtual machine: which orders of steps it explores.
+  /// For the virtual machine: which orders of steps it explores. For real cores: the delays of the
+  /// accesses of one state, if it has one.
   ScheduleOptions schedule = {};
 };
 

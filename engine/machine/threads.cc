@@ -72,6 +72,13 @@ double ThreadsMachine::calibrate() noexcept {
 
 void ThreadsMachine::yield() noexcept { sched_yield(); }
 
+void ThreadsMachine::relax_recorded(int& spins) noexcept {
+  const bool first = spins == 0;
+  const Ticks begin = now();
+  relax_unrecorded(spins);
+  log_->add_spin(begin, now(), first);
+}
+
 namespace {
 
 /// The half of the word that the kernel compares: the one that holds the changing low bits.
@@ -250,16 +257,20 @@ bool ThreadsMachine::run_crew(const CrewOptions& options, std::function<void(Mem
   if (turns) roll->turns = std::make_unique<Turns>(static_cast<int>(cores.size()));
   roll->running = options.workers;
   auto shared_body = std::make_shared<std::function<void(Member&)>>(std::move(body));
+  const std::shared_ptr<Logs> logs = begin_run(options.workers);
   std::vector<std::thread> threads;
   threads.reserve(static_cast<std::size_t>(options.workers));
   for (int worker = 0; worker < options.workers; ++worker) {
     // More workers than cores are left to the kernel, which moves them to whatever core is free.
     const int core = options.pin && !crowded ? cores[static_cast<std::size_t>(worker)] : -1;
-    threads.emplace_back([roll, shared_body, worker, core] {
+    threads.emplace_back([roll, shared_body, logs, worker, core] {
       if (core >= 0) pin_to(core);
       CrewMember member(worker, roll->turns.get());
       if (member.crowded()) roll->turns->take(member);
-      (*shared_body)(member);
+      {
+        const OnCore recorded(logs.get(), worker);
+        (*shared_body)(member);
+      }
       if (member.crowded()) roll->turns->leave();
       const std::lock_guard lock(roll->mutex);
       if (--roll->running == 0) roll->all_done.notify_all();
@@ -285,6 +296,7 @@ bool ThreadsMachine::run_crew(const CrewOptions& options, std::function<void(Mem
       thread.detach();
     }
   }
+  if (left && logs != nullptr) end_run(*logs);
   return left;
 }
 

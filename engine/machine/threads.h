@@ -11,6 +11,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "machine/core_recorder.h"
 #include "machine/options.h"
 
 namespace heddle {
@@ -60,13 +61,14 @@ class CrewMember {
 /// A machine is a set of static functions; protocol, storage and workload code is a template over
 /// it and names no thread, clock or pause of its own. Here every memory hook is empty. A simulated
 /// machine implements the same functions differently.
-struct ThreadsMachine {
+struct ThreadsMachine : CoreRecorder {
   static constexpr std::string_view kKind = "threads";
   static constexpr int kMostCores = 1024;
   /// Whether all workers of a crew run in the thread that starts it.
   static constexpr bool kSingleThreaded = false;
-  /// Whether a run can be recorded (machine/timeline.h).
-  static constexpr bool kRecords = false;
+  /// Whether recording takes time. If so, a sample of the transactions can be recorded, accesses
+  /// are recorded by an observer, and neither keys nor events that only drawings show are.
+  static constexpr bool kSamples = true;
 
   /// Hooks before an access to shared memory: nothing to charge on real hardware.
   static void on_load(const void*, std::size_t = 0) noexcept {}
@@ -109,7 +111,7 @@ struct ThreadsMachine {
     return number_of(object);
   }
 
-  using Ticks = std::uint64_t;
+  using Ticks = CoreRecorder::Ticks;
 
   /// The clock: cheap, monotonic on every core of one machine.
   [[nodiscard]] static Ticks now() noexcept {
@@ -136,11 +138,9 @@ struct ThreadsMachine {
   /// core once the holder is more likely preempted than busy.
   /// @param on the object waited for, where it is one word: for a machine that records
   static void relax(int& spins, const void* /*on*/ = nullptr) noexcept {
-    if (++spins < kSpinsBeforeYield) {
-      pause();
-    } else {
-      yield();
-    }
+    if (recording()) [[unlikely]]
+      return relax_recorded(spins);
+    relax_unrecorded(spins);
   }
 
   /// The number of pauses that a wait may spend before it parks: many where every worker has a core
@@ -189,6 +189,14 @@ struct ThreadsMachine {
 
  private:
   static constexpr int kSpinsBeforeYield = 256;
+  static void relax_unrecorded(int& spins) noexcept {
+    if (++spins < kSpinsBeforeYield) {
+      pause();
+    } else {
+      yield();
+    }
+  }
+  static void relax_recorded(int& spins) noexcept;
   static Ticks steady_nanoseconds() noexcept;
   static bool detect_invariant_tsc() noexcept;
   static double calibrate() noexcept;

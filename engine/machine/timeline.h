@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include "machine/sampling.h"
 
 namespace heddle {
 
-/// An event of a core at one moment of a simulated run.
+/// An event of a core at one moment of a run.
 struct TimelineEvent {
   std::uint64_t time;     ///< ticks
   std::uint64_t number;   ///< a parameter; its meaning depends on `what`
@@ -16,8 +19,9 @@ struct TimelineEvent {
   std::uint16_t what;  ///< kSpun, or a number to which the recording code assigns a meaning
 };
 
-/// The recorded events of a simulated run, in the order in which the machine executed them: on one
-/// core in the order of time, between cores up to the machine's skew.
+/// The recorded events of a run. Those of a simulated one are in the order in which the machine
+/// executed them: on one core in the order of time, between cores up to the machine's skew. Those
+/// of real cores are in the order of their time-stamp counters.
 class Timeline {
  public:
   /// The machine's own event: the core has spun for `number` ticks, on a word whose line last
@@ -27,7 +31,9 @@ class Timeline {
 
   /// @param most events; later ones are dropped
   /// @param beginning the `what` of an event that begins something on its core
-  Timeline(std::size_t most, std::uint16_t beginning) : most_(most), beginning_(beginning) {}
+  /// @param sampling the part to record, on a machine that samples
+  Timeline(std::size_t most, std::uint16_t beginning, Sampling sampling = {})
+      : most_(most), beginning_(beginning), sampling_(std::move(sampling)) {}
 
   /// Starts counting events. Of the earlier ones only those still going on are kept: each core's
   /// events since its last beginning.
@@ -69,6 +75,16 @@ class Timeline {
     if (first || !full()) add(spin);
   }
 
+  /// Sets the events, which were recorded elsewhere.
+  void take(std::vector<TimelineEvent> events, std::uint64_t dropped) {
+    events_ = std::move(events);
+    dropped_ = dropped;
+  }
+
+  /// The most events.
+  [[nodiscard]] std::size_t most() const { return most_; }
+  [[nodiscard]] const Sampling& sampling() const { return sampling_; }
+
   /// Whether the limit is reached.
   [[nodiscard]] bool full() const { return open_ && events_.size() >= most_; }
 
@@ -96,6 +112,7 @@ class Timeline {
 
   std::size_t most_;
   std::uint16_t beginning_;
+  Sampling sampling_;
   bool open_ = false;
   std::vector<TimelineEvent> events_;
   std::vector<std::size_t> last_of_core_;  ///< the position of each core's last event

@@ -17,7 +17,7 @@
 
 namespace heddle {
 
-static_assert(RecordingMachine<VirtualMachine>);
+static_assert(Machine<VirtualMachine>);
 
 namespace {
 

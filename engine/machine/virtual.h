@@ -52,7 +52,7 @@ class VirtualCrewMember {
 struct VirtualMachine {
   static constexpr std::string_view kKind = "virtual";
   static constexpr bool kSingleThreaded = true;
-  static constexpr bool kRecords = true;
+  static constexpr bool kSamples = false;
 
   using Ticks = std::uint64_t;
   static constexpr double kTicksPerUs = 16'000;
@@ -107,8 +107,18 @@ struct VirtualMachine {
   /// Records the run of this thread from here on; nullptr: stops recording.
   static void record_into(Timeline* timeline) noexcept;
   [[nodiscard]] static bool recording() noexcept;
+  /// Every access of a recorded run is.
+  [[nodiscard]] static bool recording(std::uint32_t /*state*/) noexcept { return recording(); }
   /// Records an event of the running core at its time.
   static void record(std::uint16_t what, std::uint32_t subject, std::uint64_t number) noexcept;
+  /// The same; the running core's time is the time given.
+  static void record_at(Ticks /*time*/, std::uint16_t what, std::uint32_t subject,
+                        std::uint64_t number) noexcept {
+    record(what, subject, number);
+  }
+  static void open_window(std::uint16_t what) noexcept { record(what, 0, 0); }
+  /// Every transaction is recorded.
+  static void begin_transaction(Ticks /*time*/, std::uint16_t /*skip*/) noexcept {}
 
   /// The greatest number of cores that can be simulated.
   [[nodiscard]] static int cores() noexcept { return kMostCores; }

@@ -94,6 +94,7 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
     case What::install:
     case What::release:
     case What::undo:
+    case What::skip:
     case What::count_: break;
   }
 }

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "machine/sampling.h"
 #include "machine/timeline.h"
 #include "protocol/timeline.h"
 #include "storage/storage.h"
@@ -16,8 +18,10 @@ class RecordedTimeline {
  public:
   /// @param most events
   /// @param packed to_json() packs the events: a tenth of the time and half of the memory
-  explicit RecordedTimeline(std::size_t most, bool packed = false)
-      : timeline_(most, static_cast<std::uint16_t>(timeline::What::attempt)), packed_(packed) {}
+  /// @param sampling the part to record, on a machine that samples
+  explicit RecordedTimeline(std::size_t most, bool packed = false, Sampling sampling = {})
+      : timeline_(most, static_cast<std::uint16_t>(timeline::What::attempt), std::move(sampling)),
+        packed_(packed) {}
 
   template <class M>
   void name_tables(const Storage<M>& storage) {
@@ -58,10 +62,11 @@ class RecordedTimeline {
   ///     window        of this core begins: the result counts the transactions that follow.
   ///     transaction   begins: type's number, nanoseconds since it arrived
   ///     transaction_end  its latency in nanoseconds.
-  ///     hold, hold_end   admission held back the next attempt
+  ///     hold, hold_end   admission held back the next attempt.
   ///     validate, install, release  steps of the commit after the locks on its write set
   ///     undo          of the attempt begins
   ///     wake          core whose wait for a lock it ends
+  ///     skip          the core's next transactions are not recorded, up to a `transaction`
   ///
   /// Packed, it has `packed` in place of `events`: the TimelineEvents, their bytes in base 64.
   /// Their times and durations are ticks; `ticks_per_us`, `began` (the window), `whats` (the names

@@ -42,14 +42,20 @@ class Attempts {
   const CompiledPolicy* policy_ = nullptr;
 };
 
+/// An executor that benefits from knowing which rows a transaction is going to write.
+template <class E>
+concept ExpectsAccesses =
+    requires(E& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
+
 /// Attempts made by a protocol's executor.
 template <class M, class Executor>
 class ExecutorAttempts : public Attempts<M> {
  public:
-  [[nodiscard]] bool wants_expectations() const final { return kWantsExpectations; }
+  [[nodiscard]] bool wants_expectations() const final { return ExpectsAccesses<Executor>; }
   void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) final {
-    if constexpr (kWantsExpectations) executor_.expect(accesses);
+    if constexpr (ExpectsAccesses<Executor>) executor_.expect(accesses);
   }
+  [[nodiscard]] Executor& executor() { return executor_; }
 
  protected:
   template <class Runtime>
@@ -64,9 +70,6 @@ class ExecutorAttempts : public Attempts<M> {
   }
 
  private:
-  static constexpr bool kWantsExpectations =
-      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
-
   Executor executor_;
 };
 

@@ -269,10 +269,8 @@ class LockTable {
   static void tell_of_wait(LockOwner<M>& owner, const LockOwner<M>& blocker) {
     owner.waits_for.store(static_cast<std::uint64_t>(blocker.worker) + 1,
                           std::memory_order_relaxed);  // relaxed: for diagnosis only
-    if constexpr (M::kRecords) {
-      const auto whom = static_cast<std::uint32_t>(blocker.worker);
-      timeline::tell<M>(timeline::What::wait, whom, timeline::kUntilGranted);
-    }
+    const auto whom = static_cast<std::uint32_t>(blocker.worker);
+    timeline::tell<M>(timeline::What::wait, whom, timeline::kUntilGranted);
   }
 
   // ---- under `detect` --------------------------------------------------------------------------

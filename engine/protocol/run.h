@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "protocol/attempts.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/concepts.h"
+#include "protocol/expected_access.h"
 #include "protocol/observer.h"
 #include "protocol/policy_runtime.h"
 #include "protocol/protocol.h"
@@ -55,9 +57,12 @@ class ProtocolRun {
   /// A worker's waiting time by state; nullptr: the protocol does not record it.
   [[nodiscard]] virtual WaitTimes<M>* wait_times(int worker) = 0;
 
-  /// A worker's attempts in an observed run: every access goes through the observer.
+  /// A worker's observed attempts: every access goes through the observer.
+  /// @param others unobserved attempts of the worker under this protocol, as a workload's database
+  ///        makes them: the executor is theirs, and they must live as long. nullptr: it has none.
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> observed_attempts(
-      StoredProcedures<M>& procedures, Storage<M>& storage, int worker, Observer<M>& observer) = 0;
+      StoredProcedures<M>& procedures, Storage<M>& storage, int worker, Observer<M>& observer,
+      Attempts<M>* others) = 0;
 };
 
 /// An attempt's procedure in an observed run.
@@ -80,21 +85,31 @@ struct ObservedProcedure {
 };
 
 template <class M, class Executor>
-class ObservedAttempts final : public ExecutorAttempts<M, Executor> {
+class ObservedAttempts final : public Attempts<M> {
  public:
-  template <class Runtime>
-  ObservedAttempts(StoredProcedures<M>& procedures, Runtime& runtime, Storage<M>& storage,
-                   int worker, Observer<M>& observer)
-      : ExecutorAttempts<M, Executor>(runtime, storage, worker),
-        procedures_(procedures),
+  /// @param own the executor, unless it belongs to other attempts
+  ObservedAttempts(StoredProcedures<M>& procedures, Executor& executor,
+                   std::unique_ptr<Executor> own, Storage<M>& storage, int worker,
+                   Observer<M>& observer)
+      : procedures_(procedures),
+        own_(std::move(own)),
+        executor_(executor),
         observer_(observer),
         snapshot_(storage, worker) {}
+
+  [[nodiscard]] bool wants_expectations() const override { return ExpectsAccesses<Executor>; }
+  void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) override {
+    if constexpr (ExpectsAccesses<Executor>) executor_.expect(accesses);
+  }
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) override {
     const bool on_snapshot = procedures_.is_snapshot(type);
     observer_.begin(type, on_snapshot);
     if (on_snapshot) return query(input);
-    return this->execute(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
+    const Attempt<M> attempt =
+        executor_.attempt(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
+    this->policy_ = executor_.policy();
+    return attempt;
   }
 
  private:
@@ -109,6 +124,8 @@ class ObservedAttempts final : public ExecutorAttempts<M, Executor> {
   }
 
   StoredProcedures<M>& procedures_;
+  std::unique_ptr<Executor> own_;
+  Executor& executor_;
   Observer<M>& observer_;
   SnapshotTransaction<M, true> snapshot_;
 };
@@ -145,9 +162,14 @@ class RunningProtocol final : public ProtocolRun<M> {
 
   [[nodiscard]] std::unique_ptr<Attempts<M>> observed_attempts(StoredProcedures<M>& procedures,
                                                                Storage<M>& storage, int worker,
-                                                               Observer<M>& observer) override {
-    return std::make_unique<ObservedAttempts<M, Executor>>(procedures, runtime_, storage, worker,
-                                                           observer);
+                                                               Observer<M>& observer,
+                                                               Attempts<M>* others) override {
+    std::unique_ptr<Executor> own;
+    if (others == nullptr) own = std::make_unique<Executor>(runtime_, storage, worker);
+    Executor& executor =
+        others == nullptr ? *own : static_cast<ExecutorAttempts<M, Executor>*>(others)->executor();
+    return std::make_unique<ObservedAttempts<M, Executor>>(procedures, executor, std::move(own),
+                                                           storage, worker, observer);
   }
 
  private:

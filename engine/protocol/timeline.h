@@ -41,17 +41,38 @@ enum class What : std::uint16_t {
   release,   ///< of the commit: installed, locks and access lists are left
   undo,      ///< the attempt is undone: its locks and what it published
   wake,      ///< ends another's wait for a lock: the core that waits
+  skip,      ///< the core's next transactions are not recorded
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::count_)> kWhatNames{
-    "spun",       "attempt",     "access",          "access_end",
-    "replayed",   "wait",        "wait_end",        "wait_skipped",
-    "dependency", "validation",  "publication",     "retry",
-    "commit",     "end",         "backoff",         "backoff_end",
-    "window",     "transaction", "transaction_end", "hold",
-    "hold_end",   "validate",    "install",         "release",
-    "undo",       "wake"};
+    "spun",
+    "attempt",
+    "access",
+    "access_end",
+    "replayed",
+    "wait",
+    "wait_end",
+    "wait_skipped",
+    "dependency",
+    "validation",
+    "publication",
+    "retry",
+    "commit",
+    "end",
+    "backoff",
+    "backoff_end",
+    "window",
+    "transaction",
+    "transaction_end",
+    "hold",
+    "hold_end",
+    "validate",
+    "install",
+    "release",
+    "undo",
+    "wake",
+    "skip"};
 
 /// The goal of a wait: a lock, a number of the other transaction's accesses, its end, or that of a
 /// phase of a batch. The last one is for no single transaction.
@@ -78,29 +99,57 @@ struct AccessSubject {
   }
 };
 
-template <class M>
-void tell([[maybe_unused]] What what, [[maybe_unused]] std::uint64_t subject = 0,
-          [[maybe_unused]] std::uint64_t number = 0) {
-  if constexpr (M::kRecords) {
-    M::record(static_cast<std::uint16_t>(what), static_cast<std::uint32_t>(subject), number);
-  }
+/// Whether an event is for drawings alone. A machine on which recording takes time leaves it out.
+constexpr bool is_detail(What what) {
+  return what == What::replayed || what == What::dependency || what == What::validation ||
+         what == What::publication;
 }
 
 template <class M>
-void tell_end([[maybe_unused]] Outcome outcome, [[maybe_unused]] AbortReason reason,
-              [[maybe_unused]] AccessId state) {
+void tell(What what, std::uint64_t subject = 0, std::uint64_t number = 0) {
+  if (M::kSamples && is_detail(what)) return;
+  M::record(static_cast<std::uint16_t>(what), static_cast<std::uint32_t>(subject), number);
+}
+
+/// The core's measured window begins.
+template <class M>
+void tell_window() {
+  M::open_window(static_cast<std::uint16_t>(What::window));
+}
+
+/// A transaction begins its first attempt.
+/// @param start the time, as of the worker's last reading of the clock
+template <class M>
+void tell_begin(int type, typename M::Ticks arrived, typename M::Ticks start) {
+  M::begin_transaction(start, static_cast<std::uint16_t>(What::skip));
+  if (!M::recording()) return;
+  const auto now = M::now();
+  M::record_at(now, static_cast<std::uint16_t>(What::transaction), static_cast<std::uint32_t>(type),
+               now - arrived);
+}
+
+/// A transaction has ended.
+template <class M>
+void tell_ended(typename M::Ticks arrived, typename M::Ticks end) {
+  M::record_at(end, static_cast<std::uint16_t>(What::transaction_end), 0, end - arrived);
+}
+
+template <class M>
+void tell_end(Outcome outcome, AbortReason reason, AccessId state) {
   tell<M>(What::end, static_cast<std::uint64_t>(outcome),
           static_cast<std::uint64_t>(reason) | std::uint64_t{state} << kReasonBits);
 }
 
-/// An access, from its construction to the end of its scope.
+/// An access, from its construction to the end of its scope. Where accesses are recorded by an
+/// observer (observe/access_observer.h), it does nothing.
 template <class M>
 class AccessScope {
  public:
   /// @param key returns the key's first word; called only where it is recorded
   template <class Key>
-  AccessScope(AccessKind kind, AccessId state, const TableBase<M>& table, Key key) {
-    if constexpr (M::kRecords) {
+  AccessScope([[maybe_unused]] AccessKind kind, [[maybe_unused]] AccessId state,
+              [[maybe_unused]] const TableBase<M>& table, [[maybe_unused]] Key key) {
+    if constexpr (!M::kSamples) {
       if (M::recording()) {
         tell<M>(What::access, AccessSubject{state, kind, table.number()}.packed(), key());
       }
@@ -109,7 +158,9 @@ class AccessScope {
   }
   AccessScope(const AccessScope&) = delete;
   AccessScope& operator=(const AccessScope&) = delete;
-  ~AccessScope() { tell<M>(What::access_end); }
+  ~AccessScope() {
+    if constexpr (!M::kSamples) tell<M>(What::access_end);
+  }
 
   /// The access is served from the log.
   void replayed() const { tell<M>(What::replayed); }

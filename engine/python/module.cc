@@ -253,8 +253,19 @@ void bind_run_options(py::module_& module) {
                      "Options of the admission policy (`option_specs(\"schedule\")`), all as text; "
                      "empty: the policy's own, or transactions start as they are drawn.")
       .def_readwrite("timeline_events", &RunOptions::timeline_events,
-                     "The most events of the window to record, virtual machine only: the result "
-                     "has a `timeline` (engine/observe/recorded_timeline.h).")
+                     "The most events of the window to record: the result has a `timeline` "
+                     "(engine/observe/recorded_timeline.h).")
+      .def_property(
+          "timeline_share", [](const RunOptions& self) { return self.timeline_sampling.share; },
+          [](RunOptions& self, double share) { self.timeline_sampling.share = share; },
+          "The share of the time whose transactions the `timeline` has, above 0, real cores only.")
+      .def_property(
+          "timeline_skipped_states",
+          [](const RunOptions& self) { return self.timeline_sampling.skipped_states; },
+          [](RunOptions& self, const std::vector<std::uint32_t>& states) {
+            self.timeline_sampling.skipped_states = states;
+          },
+          "The states whose accesses the `timeline` leaves out, real cores only.")
       .def_readwrite("timeline_packed", &RunOptions::timeline_packed,
                      "Whether the `timeline` has its events as one text, for long recordings.")
       .def_readwrite("history_bytes", &RunOptions::history_bytes,

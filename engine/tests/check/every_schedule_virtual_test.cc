@@ -109,7 +109,8 @@ std::string run_under(Start start, const Case& drawn, const Script& script) {
     types.push_back(
         database->draw(random, worker, drawn.workers, 0, inputs[static_cast<std::size_t>(worker)]));
     observers.push_back(history.observer<M>(worker));
-    attempts.push_back(protocol->observed_attempts(*database, storage, worker, *observers.back()));
+    attempts.push_back(
+        protocol->observed_attempts(*database, storage, worker, *observers.back(), nullptr));
   }
   bool starved = false;
   const bool left = M::run_crew(
