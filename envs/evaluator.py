@@ -34,7 +34,7 @@ from policies import Signature
 from policies.protocol import TABLE
 
 if TYPE_CHECKING:
-    from envs.recorded_events import RecordedEvents
+    from envs.recorded_events import RecordedEvents, Selection
     from envs.recorded_trace import RecordedTrace
 
 GROWN_BYTES_MAX = 512 << 20
@@ -220,33 +220,46 @@ class Evaluator:
             ValueError: the machine has real cores.
             engine.PolicyError, MeasuringError, Interrupted: as for `run`.
         """
-        raw = self._recorded(subject, seconds, warmup, seed, timeline_events=events)
+        if not self.repeatable:
+            raise ValueError("a timeline can't be drawn of real cores; use machine=virtual")
+        raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
 
     def record_events(
-        self, subject: Subject, seconds: float, *, warmup: float, seed: int, events: int
+        self,
+        subject: Subject,
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        events: int,
+        selection: Selection | None = None,
     ) -> RecordedEvents:
-        """Record a run as `record` does, and return the events as arrays.
+        """Record a run, and return the events as arrays.
 
         For recordings of millions of events, of which objects would need too much memory.
 
         Args:
             subject: the protocol or policy to run.
-            seconds: length of the measured window in virtual seconds.
-            warmup: unmeasured virtual seconds before the window.
+            seconds: length of the measured window in seconds (virtual ones on virtual cores).
+            warmup: unmeasured seconds before the window.
             seed: seed of the inputs.
             events: maximum number of events to record, of 24 bytes each.
+            selection: on real cores, the part of the run to record; None for the whole run.
 
         Raises:
-            ValueError: the machine has real cores.
             engine.PolicyError, MeasuringError, Interrupted: as for `run`.
         """
         # NumPy takes a tenth of a second to load, and only this recording needs it.
-        from envs.recorded_events import RecordedEvents
+        from envs.recorded_events import WHOLE, RecordedEvents
 
-        limit = {"timeline_events": events, "timeline_packed": True}
-        raw = self._recorded(subject, seconds, warmup, seed, **limit)
-        return RecordedEvents.from_result(raw, subject.name, self.signature)
+        part = selection or WHOLE
+        wanted: dict[str, Any] = {"timeline_events": events, "timeline_packed": True}
+        if part != WHOLE:
+            wanted["timeline_share"] = part.share
+            wanted["timeline_skipped_states"] = part.skipped_states(self.signature)
+        raw = self._measure(subject, seconds, warmup, seed, **wanted)
+        return RecordedEvents.from_result(raw, subject.name, self.signature, part)
 
     def record_trace(
         self, subject: Subject, seconds: float, *, seed: int, bytes_max: int
@@ -362,14 +375,6 @@ class Evaluator:
         if session is None:
             raise ValueError("no policy is running: no database is loaded")
         session.switch_policy(policy)
-
-    def _recorded(
-        self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
-    ) -> dict[str, Any]:
-        """Return the engine's result of a run with a timeline."""
-        if not self.repeatable:
-            raise ValueError("a timeline can't be recorded on real cores; use machine=virtual")
-        return self._measure(subject, seconds, warmup, seed, **wanted)
 
     def _measure(
         self,

@@ -1,4 +1,4 @@
-"""Recorded events of a run on virtual cores, as arrays.
+"""Recorded events of a run, as arrays.
 
 `envs.timeline` makes objects of the events of a short run. Here they stay numbers, for an analysis
 of millions of them.
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.result import Machine
 from policies import Signature
 
 EVENT = np.dtype(
@@ -30,12 +31,41 @@ EVENT = np.dtype(
 
 
 @dataclass(frozen=True)
+class Selection:
+    """The part of a run on real cores that is recorded.
+
+    Attributes:
+        share: share of the time, above 0 and at most 1. Transactions that begin in it are recorded.
+        types: types whose accesses are recorded, each as a step; None for all types.
+    """
+
+    share: float = 1.0
+    types: frozenset[str] | None = None
+
+    def has_accesses_of(self, name: str) -> bool:
+        """Whether the accesses of a type are recorded."""
+        return self.types is None or name in self.types
+
+    def skipped_states(self, signature: Signature) -> list[int]:
+        """Return the states whose accesses are not recorded."""
+        return [
+            state
+            for state in range(len(signature.accesses))
+            if not self.has_accesses_of(signature.type_of(state).name)
+        ]
+
+
+WHOLE = Selection()
+"""All transactions and accesses, as on virtual cores."""
+
+
+@dataclass(frozen=True)
 class RecordedEvents:
     """The events of a run, in the order in which the machine executed them.
 
     Attributes:
         subject: name of the protocol or policy.
-        cores: number of cores.
+        machine: the machine.
         signature: signature of the workload.
         types: names of the transaction types, by number.
         tables: names of the tables, by number.
@@ -47,10 +77,11 @@ class RecordedEvents:
         dropped: number of events beyond the limit, which were not recorded.
         commits: number of transactions that the engine counted, by type.
         latency_us: their mean latency as the engine measured it, in µs, by type.
+        selection: the part of the run that the events are from.
     """
 
     subject: str
-    cores: int
+    machine: Machine
     signature: Signature
     types: tuple[str, ...]
     tables: tuple[str, ...]
@@ -62,10 +93,15 @@ class RecordedEvents:
     dropped: int
     commits: Mapping[str, int]
     latency_us: Mapping[str, float]
+    selection: Selection = WHOLE
 
     @classmethod
     def from_result(
-        cls, result: Mapping[str, Any], subject: str, signature: Signature
+        cls,
+        result: Mapping[str, Any],
+        subject: str,
+        signature: Signature,
+        selection: Selection = WHOLE,
     ) -> RecordedEvents:
         """Read the field `timeline` of a run's result (`engine/observe/recorded_timeline.h`).
 
@@ -73,12 +109,13 @@ class RecordedEvents:
             result: dictionary that `engine.Session.run` returned, with `timeline_packed` set.
             subject: name of the protocol or policy.
             signature: signature of the workload.
+            selection: the part of the run that was recorded.
         """
         recorded = result["timeline"]
         types: Mapping[str, Mapping[str, Any]] = result["types"]
         return cls(
             subject=subject,
-            cores=int(result["machine"]["cores"]),
+            machine=Machine.from_dict(result["machine"]),
             signature=signature,
             types=tuple(types),
             tables=tuple(recorded["tables"]),
@@ -93,7 +130,13 @@ class RecordedEvents:
                 name: float((kind["latency_us"] or {"mean": 0.0})["mean"])
                 for name, kind in types.items()
             },
+            selection=selection,
         )
+
+    @property
+    def cores(self) -> int:
+        """The number of cores."""
+        return self.machine.cores
 
     @cached_property
     def codes(self) -> Mapping[str, int]:

@@ -28,7 +28,7 @@ NUMBERS = {
     ],
     "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
     "timeline": ["seconds", "warmup", "events", "until_us"],
-    "variance": ["seconds", "warmup", "events", "k", "d", "draw_share"],
+    "variance": ["seconds", "warmup", "events", "share", "k", "d", "draw_share"],
     "evaluate --switch": ["seconds", "warmup", "intervals", "seed", "machine.cores"],
     "serve": [
         *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
@@ -91,7 +91,7 @@ WORDS: dict[str, list[str]] = {
     "variance": [
         *("policy=", "policy=./dir", "policy=binary.json", "types=[]", "types=[1]"),
         *("output=dir", "output=/proc/x", "picture=", "picture=dir", "picture=x.txt"),
-        *("d=-1", "d=2", "k=0", "draw_share=nan", "machine=threads", "seconds=1e-300"),
+        *("d=-1", "d=2", "k=0", "draw_share=nan", "share=0", "share=2", "seconds=1e-300"),
     ],
     "evaluate --switch": [
         *("policy=", "policy=silo,occ", "policy=./dir,occ", "policy=occ,binary.json", "policy=occ"),

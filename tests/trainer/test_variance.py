@@ -228,7 +228,6 @@ def test_the_factors_as_csv_and_the_document_as_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (("machine=threads",), "machine=threads: steps are recorded on virtual cores only"),
         (("policy=",), "policy= names no policy"),
         (("policy=gone",), "gone"),
         (("types=[refund]",), "types=[refund]: tpcc has the types new_order, payment"),

@@ -1,4 +1,4 @@
-"""`heddle variance`: decompose the variance of latency on virtual cores, and rank its factors."""
+"""`heddle variance`: decompose the variance of latency, and rank its factors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from typing import Any
 
 import click
 
-from envs import Evaluator, is_tuned, machine_words, scheduled, subject_of, untuned, with_backoff
-from envs.result import Machine
+from envs import (
+    Evaluator,
+    Subject,
+    is_tuned,
+    machine_words,
+    scheduled,
+    subject_of,
+    untuned,
+    with_backoff,
+)
+from envs.recorded_events import RecordedEvents, Selection
 from policies import Signature
 from traces.result_file import JSON, file_text, print_json, with_format
 from trainer.checkpoint import write_atomically
@@ -31,6 +40,7 @@ from trainer.run_version import heddle_version
 from trainer.variance.comparison import differences
 from trainer.variance.picture import draw_trees
 from trainer.variance.profile import Profile, profile_of
+from trainer.variance.refinement import refined_profile
 from trainer.variance.tables import (
     difference_table,
     factors_table,
@@ -39,6 +49,8 @@ from trainer.variance.tables import (
 )
 
 SCHEMA_VERSION = 1
+_LENGTHS = {"virtual": (0.02, 0.005), "threads": (1.0, 0.1)}
+"""By machine, the seconds to record and those before it."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,7 +59,7 @@ SCHEMA_VERSION = 1
 @with_format
 @one_message
 def variance(settings: tuple[str, ...], show: bool, form: str) -> None:
-    r"""Decompose the variance of latency on virtual cores, and rank its factors.
+    r"""Decompose the variance of latency, and rank its factors.
 
     For each transaction type, the latency is divided into steps: admission, attempts, accesses by
     state, waits by state and blocker, locking, validation, installation, backoff. Waits are
@@ -57,6 +69,9 @@ def variance(settings: tuple[str, ...], show: bool, form: str) -> None:
     policy= takes names and paths as heddle evaluate does. With several, the factors that make the
     difference from the first one are named. output= names a file: the factors as CSV if it ends in
     .csv, else all results with the whole trees as JSON. picture= is an image of the trees.
+
+    With machine=threads, a share of the transactions is recorded, in up to two runs: the second has
+    the accesses of the types whose execution varies.
 
     \b
     Examples:
@@ -90,11 +105,6 @@ def variance_settings(settings: Sequence[str]) -> VarianceConfig:
         UsageError: one of them is wrong.
     """
     config = compose_settings("variance", [as_list(text) for text in settings], VarianceConfig)
-    if config.machine.kind != "virtual":
-        raise UsageError(
-            f"machine={config.machine.kind}: steps are recorded on virtual cores only; leave it "
-            "out, or set machine.cores"
-        )
     if not config.policy:
         raise UsageError("policy= names no policy; set it, such as policy=silo_tuned,ic3")
     if config.types is not None and not config.types:
@@ -131,12 +141,36 @@ def _profiles(config: VarianceConfig, evaluator: Evaluator, display: Display) ->
     counter = Counter(display, "record and decompose", len(subjects))
     profiles = []
     for subject in subjects:
-        recorded = evaluator.record_events(
-            subject, config.seconds, warmup=config.warmup, seed=config.seed, events=config.events
-        )
-        profiles.append(profile_of(recorded))
+        profiles.append(_profile(config, evaluator, subject))
         counter.step()
     return profiles
+
+
+def _profile(config: VarianceConfig, evaluator: Evaluator, subject: Subject) -> Profile:
+    seconds, warmup = run_length(config)
+
+    def record(selection: Selection | None) -> RecordedEvents:
+        return evaluator.record_events(
+            subject,
+            seconds,
+            warmup=warmup,
+            seed=config.seed,
+            events=config.events,
+            selection=selection,
+        )
+
+    if config.machine.kind == "virtual":
+        return profile_of(record(None))
+    return refined_profile(record, config.share, config.k, config.d)
+
+
+def run_length(config: VarianceConfig) -> tuple[float, float]:
+    """Return the seconds to record, and those before it."""
+    seconds, warmup = _LENGTHS[config.machine.kind]
+    return (
+        seconds if config.seconds is None else config.seconds,
+        warmup if config.warmup is None else config.warmup,
+    )
 
 
 def _refuse_unknown_types(config: VarianceConfig, signature: Signature) -> None:
@@ -163,9 +197,10 @@ def _types(config: VarianceConfig, profiles: Sequence[Profile]) -> list[str]:
                 f"events={config.events}: the recording was full before two transactions{of_types} "
                 "ended; raise events="
             )
+        cure = "raise seconds= or share=" if config.machine.kind == "threads" else "raise seconds="
         raise UsageError(
-            f"seconds={config.seconds:g}: fewer than two transactions{of_types} ended in the "
-            "recording; raise seconds="
+            f"seconds={run_length(config)[0]:g}: fewer than two transactions{of_types} ended in "
+            f"the recording; {cure}"
         )
     return found
 
@@ -183,7 +218,7 @@ def document_of(
         "schema_version": SCHEMA_VERSION,
         "version": heddle_version(),
         "workload": workload_options(config.workload),
-        "machine": Machine("virtual", first.cores).as_dict(),
+        "machine": first.machine.as_dict(),
         "seed": config.seed,
         "k": config.k,
         "d": config.d,
@@ -227,7 +262,7 @@ def _show(config: VarianceConfig, profiles: Sequence[Profile], types: Sequence[s
     first, *others = profiles
     options = workload_options(config.workload)
     name = options.pop("name", "workload")
-    click.echo(f"{name}, {machine_words(Machine('virtual', first.cores))}")
+    click.echo(f"{name}, {machine_words(first.machine)}")
     for profile in profiles:
         click.echo(recording_words(profile))
     print_table(latency_table(profiles, types))

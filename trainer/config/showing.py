@@ -37,14 +37,15 @@ class TimelineConfig(PlaceConfig):
 
 @dataclass
 class VarianceConfig(PlaceConfig):
-    """`heddle variance`; `machine` is a virtual one.
+    """`heddle variance`.
 
     Attributes:
         policy: policies to run; those after the first are compared with it.
         types: transaction types to show; null = all.
-        seconds: length of the recording, in virtual time.
-        warmup: virtual time before the recording.
+        seconds: length of the recording; null = 0.02 on virtual cores, 1 on real ones.
+        warmup: time before the recording; null = 0.005 on virtual cores, 0.1 on real ones.
         events: most events to record.
+        share: on real cores, share of the time that is recorded.
         k: most factors of a type.
         d: least share of the variance that a factor has.
         output: file for all results; null = none.
@@ -56,9 +57,10 @@ class VarianceConfig(PlaceConfig):
 
     policy: list[str] = field(default_factory=lambda: ["silo_tuned"])
     types: list[str] | None = None
-    seconds: float = 0.02
-    warmup: float = 0.005
+    seconds: float | None = None
+    warmup: float | None = None
     events: int = 2_000_000
+    share: float = 0.05
     k: int = 5
     d: float = 0.01
     output: str | None = None

@@ -58,11 +58,15 @@ class _Walk:
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
         # Times of different cores in one order, for one search: no core's times reach the next's.
-        reach = int(segments.end.max(initial=0)) + 1
-        self._stride = reach
-        self._begins = segments.core * reach + segments.begin
-        self._ends = segments.core * reach + segments.end
+        # Real clocks have counted for months, so that only the time since the first step fits.
+        self._origin = int(segments.begin.min()) if len(segments) else 0
+        self._stride = int(segments.end.max(initial=0)) - self._origin + 1
+        self._begins = self._place(segments.core, segments.begin)
+        self._ends = self._place(segments.core, segments.end)
         self._waits = (segments.waits != Waits.NOTHING) & (segments.blocker != NONE)
+
+    def _place(self, core: Integers, time: Integers) -> Integers:
+        return core * self._stride + (time - self._origin)
 
     def follow(self, waits: Integers, longest: int) -> Pieces:
         segments = self._segments
@@ -100,8 +104,8 @@ class _Walk:
         The blocker is a transaction. What its core executes before or after that is missing.
         """
         core = self._segments.blocker[blocked]
-        first = np.searchsorted(self._ends, core * self._stride + begin, side="right")
-        last = np.searchsorted(self._begins, core * self._stride + end, side="left")
+        first = np.searchsorted(self._ends, self._place(core, begin), side="right")
+        last = np.searchsorted(self._begins, self._place(core, end), side="left")
         counts = np.maximum(last - first, 0)
         period = np.repeat(np.arange(origin.size), counts)
         offset = np.arange(period.size) - np.repeat(np.cumsum(counts) - counts, counts)

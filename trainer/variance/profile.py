@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.recorded_events import RecordedEvents
+from envs.recorded_events import RecordedEvents, Selection
+from envs.result import Machine
 from trainer.variance.critical_path import followed
 from trainer.variance.factors import top_factors
 from trainer.variance.step_labels import Leaf, path_of
@@ -64,20 +65,25 @@ class Profile:
 
     Attributes:
         subject: name of the protocol or policy.
-        cores: number of cores.
+        machine: the machine.
         length_us: length of the recording in µs.
         events: number of recorded events.
         dropped: number of events that were not recorded; above 0 if the limit ended the run.
         unfinished: transactions that the recording cuts off.
+        selection: the part of the run that was recorded.
+        slowdown: mean latency of the recorded transactions ÷ that of all transactions of the run,
+            in the mix of the recorded ones. It is above 1 if recording takes time.
         types: the types with at least two transactions, by name.
     """
 
     subject: str
-    cores: int
+    machine: Machine
     length_us: float
     events: int
     dropped: int
     unfinished: int
+    selection: Selection
+    slowdown: float
     types: Mapping[str, TypeProfile]
 
     @property
@@ -90,12 +96,18 @@ class Profile:
         return {
             "policy": self.subject,
             "recording": {
-                "cores": self.cores,
+                "machine": self.machine.kind,
+                "cores": self.machine.cores,
                 "length_us": self.length_us,
                 "events": self.events,
                 "complete": self.dropped == 0,
                 "transactions": self.transactions,
                 "unfinished": self.unfinished,
+                "share": self.selection.share,
+                "types_with_accesses": [
+                    name for name in self.types if self.selection.has_accesses_of(name)
+                ],
+                "slowdown": self.slowdown,
             },
             "types": {name: kind.as_dict(k, d) for name, kind in self.types.items()},
         }
@@ -122,13 +134,22 @@ def profile_of(recorded: RecordedEvents) -> Profile:
         types[name] = TypeProfile(name, latency, tree, waits)
     return Profile(
         subject=recorded.subject,
-        cores=recorded.cores,
+        machine=recorded.machine,
         length_us=recorded.length_us,
         events=int(recorded.events.size),
         dropped=recorded.dropped,
         unfinished=steps.unfinished,
+        selection=recorded.selection,
+        slowdown=_slowdown(recorded, types),
         types=types,
     )
+
+
+def _slowdown(recorded: RecordedEvents, types: Mapping[str, TypeProfile]) -> float:
+    """Return `Profile.slowdown`."""
+    own = sum(float(kind.latency_us.sum()) for kind in types.values())
+    of_all = sum(recorded.latency_us[name] * kind.latency_us.size for name, kind in types.items())
+    return own / of_all if of_all > 0 else 1.0
 
 
 def _merged(paths: list[Path], times: Any) -> tuple[list[Path], Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from trainer.variance.steps import NONE, Part, Phase, Steps, Waits
 from trainer.variance.tree import Label, Path
 
+EXECUTION = "execution"
+"""The name of the step of an attempt outside its accesses and its commit."""
 _PARTS = {
     Part.ADMISSION: "admission",
     Part.BETWEEN: "between attempts",
@@ -16,7 +18,7 @@ _PARTS = {
     Part.LAST: "last attempt",
 }
 _PHASES = {
-    Phase.EXECUTION: "execution",
+    Phase.EXECUTION: EXECUTION,
     Phase.LOCKING: "locking",
     Phase.VALIDATION: "validation",
     Phase.INSTALLATION: "installation",
@@ -31,6 +33,11 @@ _WAITS = {
     Waits.END: "waits for an end",
     Waits.SPIN: "spins",
     Waits.BATCH: "waits for its batch",
+}
+_NO_TRANSACTION: dict[int, str] = {
+    NONE: "others in turn",
+    Part.OUTSIDE: "between transactions",
+    Part.SKIPPED: "a transaction not recorded",
 }
 OWN = "own time"
 
@@ -76,8 +83,8 @@ def path_of(leaf: Leaf, steps: Steps) -> Path:
         return (*above, step, Label(OWN, what))
     wait = _WAITS[Waits(leaf.waits)]
     waiting = Label(wait, f"{what} {wait}")
-    if leaf.other_part in (NONE, Part.OUTSIDE):
-        name = "others in turn" if leaf.other_part == NONE else "between transactions"
+    if leaf.other_part in _NO_TRANSACTION:
+        name = _NO_TRANSACTION[leaf.other_part]
         return (*above, step, waiting, Label(name, f"blocker: {name}"))
     kind = _type_name(leaf.other_type, steps)
     meanwhile = _meanwhile(leaf, kind, steps)

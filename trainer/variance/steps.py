@@ -2,7 +2,7 @@
 
 Between two events of a core, the core is in one step: it executes an access, waits, locks its write
 set, backs off. The steps of a transaction, from its arrival to its end, add up to its latency
-without a remainder.
+without a remainder, on virtual cores and on real ones.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Part(IntEnum):
     HELD = 4
     ABORTED = 5
     LAST = 6
+    SKIPPED = 7
 
 
 class Phase(IntEnum):
@@ -296,13 +297,15 @@ class _Core:
         in_attempt = (attempt > np.maximum(self._last("end"), self._ended)) & (runs != NONE)
         phase, state = self._phases(in_attempt)
         goals = np.where(open_wait, self._goals(), Waits.NOTHING)
-        # Outside accesses and commits, an attempt waits only to return to its validated point.
-        phase = np.where((phase == Phase.EXECUTION) & (goals == Waits.END), Phase.RETRY, phase)
         begun = np.maximum(np.searchsorted(self._positions, runs), 0)
+        types = np.where(runs != NONE, self._subject[np.minimum(begun, self._count - 1)], NONE)
+        # Outside accesses and commits, an attempt waits only to return to its validated point.
+        outside = (phase == Phase.EXECUTION) & np.isin(types, self._types_with_accesses())
+        phase = np.where(outside & (goals == Waits.END), Phase.RETRY, phase)
         steps = {
             "transaction": self._indices(first, runs),
             "run": runs,
-            "type": np.where(runs != NONE, self._subject[np.minimum(begun, self._count - 1)], NONE),
+            "type": types,
             "part": self._parts(runs != NONE, in_attempt),
             "phase": phase,
             "state": state,
@@ -365,8 +368,18 @@ class _Core:
             Part.HELD,
             np.where(self._last("backoff") > self._last("backoff_end"), Part.BACKOFF, Part.BETWEEN),
         )
-        pause = np.where(inside, pause, Part.OUTSIDE)
+        skipped = self._last("skip") > self._last("transaction")
+        pause = np.where(inside, pause, np.where(skipped, Part.SKIPPED, Part.OUTSIDE))
         return np.where(in_attempt, attempt_part, pause).astype(np.int64)
+
+    def _types_with_accesses(self) -> list[int]:
+        """Return the types whose accesses are recorded."""
+        selection = self._recorded.selection
+        return [
+            number
+            for number, name in enumerate(self._recorded.types)
+            if selection.has_accesses_of(name)
+        ]
 
     def _phases(self, in_attempt: NDArray[np.bool_]) -> tuple[Integers, Integers]:
         marks = {

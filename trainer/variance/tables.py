@@ -8,6 +8,7 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from envs import machine_words
 from trainer.variance.comparison import TypeDifference
 from trainer.variance.factors import top_factors
 from trainer.variance.profile import Profile
@@ -106,13 +107,26 @@ def recording_words(profile: Profile) -> str:
     """Return what was recorded, in a line."""
     text = (
         f"{short_subject(profile.subject)}: {profile.transactions:,} transactions in "
-        f"{profile.length_us:,.0f} µs of {profile.cores} virtual cores, {profile.events:,} events"
+        f"{profile.length_us:,.0f} µs of {machine_words(profile.machine)}, "
+        f"{profile.events:,} events"
     )
     if profile.unfinished:
         text += f"; {profile.unfinished:,} more are cut off by its end"
     if profile.dropped:
-        text += "; the run ended there because it reached events="
+        text += "; the recording ended there because it reached events="
+    if profile.machine.kind == "threads":
+        text += f"; {_sample_words(profile)}"
     return text
+
+
+def _sample_words(profile: Profile) -> str:
+    """Return which part of a run on real cores was recorded, and how much slower that part was."""
+    types = [name for name in profile.types if profile.selection.has_accesses_of(name)]
+    accesses = f"accesses of {', '.join(types)}" if types else "no accesses"
+    return (
+        f"recorded for {_percent(profile.selection.share)} of the time, with {accesses}; mean "
+        f"latency {profile.slowdown:.2f} × that of all transactions"
+    )
 
 
 def _table(title: str) -> Table:
