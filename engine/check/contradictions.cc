@@ -31,10 +31,10 @@ class Contradictions {
 
   void report(const std::string& what) {
     // A string first: gcc 12 warns without cause of a literal before a temporary (its bug 105651).
-    findings_.add("contradiction",
-                  std::string("w") + std::to_string(worker_) + ":" + std::to_string(number_) + " " +
-                      what,
-                  {});
+    findings_.add(
+        "contradiction",
+        std::string("w") + std::to_string(worker_) + ":" + std::to_string(number_) + " " + what,
+        {});
   }
   void report(const Operation& operation, const std::string& what) {
     report("has " + findings_.words().operation(operation) + ", " + what);

@@ -197,7 +197,12 @@ def test_a_read_modify_write_of_the_micro_benchmark_has_both_actions() -> None:
     found = document.cc[9]
     assert (found.type, found.read_version, found.write_visibility) == ("type_1", "DIRTY", "PUBLIC")
     assert found.early_validation
-    assert [found.wait[f"type_{number}"] for number in range(4)] == ["NO_WAIT", "COMMIT", 18, "NO_WAIT"]
+    assert [found.wait[f"type_{number}"] for number in range(4)] == [
+        "NO_WAIT",
+        "COMMIT",
+        18,
+        "NO_WAIT",
+    ]
 
 
 def test_workloads_without_published_tables_are_refused(signature: Signature) -> None:
@@ -210,7 +215,7 @@ def test_workloads_without_published_tables_are_refused(signature: Signature) ->
 def test_a_workload_with_other_accesses_is_refused() -> None:
     micro = workload_signature("micro")
     signature = replace(micro, types=micro.types[:4])
-    with pytest.raises(PolicyFileError, match="type_9 8 accesses, not type_0 8.*leave out"):
+    with pytest.raises(PolicyFileError, match=r"type_9 8 accesses, not type_0 8.*leave out"):
         parse_published(with_zeros([8] * 4, {}), "t.txt", "t", signature)
 
 

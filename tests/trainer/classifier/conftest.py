@@ -29,7 +29,9 @@ def record(folder: Path, workload: dict[str, str], transactions: int) -> Path:
         evaluator.close()
     with TraceWriter(folder, Manifest("trace", Source("test"), trace.types)) as writer:
         table = next(trace.tables(16))
-        chosen = np.linspace(0, table.num_rows - 1, min(transactions, table.num_rows), dtype=np.int64)
+        chosen = np.linspace(
+            0, table.num_rows - 1, min(transactions, table.num_rows), dtype=np.int64
+        )
         writer.write(table.take(chosen))
     return folder
 
