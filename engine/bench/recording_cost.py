@@ -7,40 +7,20 @@ Runs alternate: without recording, and recorded as in the two runs of
 that it can have. All runs of a round have the same inputs. Rounds reverse the order, so that a
 drift of the machine cancels out.
 
-Two ratios are printed, each as median and quartiles. The throughput is that of the wall clock. On a
-busy machine it varies with the time that the workers get; the commits by second of processor time
-of the workers do not.
+The ratio of the throughputs is printed as median and quartiles. On a busy machine it varies with
+the time that the workers get.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from statistics import quantiles
 
 from envs import Evaluator, subject_of, untuned
 from envs.recorded_events import Selection
 
-
-@dataclass(frozen=True)
-class Measured:
-    """A run: its commits, and the processor time of its workers in seconds."""
-
-    commits: int
-    processor_s: float
-
-
-def timed(run: Callable[[], int]) -> Measured:
-    """Returns the commits of a run and the processor time of all threads but this one."""
-    before = time.process_time() - time.thread_time()
-    commits = run()
-    return Measured(commits, time.process_time() - time.thread_time() - before)
-
-
-Ratios = dict[str, list[tuple[float, float]]]
+Ratios = dict[str, list[float]]
 
 
 def measure(arguments: argparse.Namespace) -> Ratios:
@@ -85,11 +65,9 @@ def on_new_databases(arguments: argparse.Namespace, rounds: range) -> Ratios:
     ratios: Ratios = {name: [] for name in kinds if name != "unrecorded"}
     for number in rounds:
         names = list(kinds) if number % 2 == 0 else list(reversed(kinds))
-        found = {name: timed(partial(kinds[name], number)) for name in names}
-        unit = found["unrecorded"]
+        commits = {name: kinds[name](number) for name in names}
         for name, values in ratios.items():
-            commits = found[name].commits / unit.commits
-            values.append((commits, commits * unit.processor_s / found[name].processor_s))
+            values.append(commits[name] / commits["unrecorded"])
     evaluator.close()
     return ratios
 
@@ -106,11 +84,9 @@ def main() -> None:
     parser.add_argument("--reopen", type=int, default=5, help="rounds on the same database")
     parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--events", type=int, default=2_000_000)
-    print(f"{'relative to unrecorded':24}{'throughput':24}commits by processor time")
+    print(f"{'relative to unrecorded':24}throughput")
     for name, values in measure(parser.parse_args()).items():
-        print(
-            f"{name:24}" + "".join(f"{spread(column):24}" for column in zip(*values, strict=True))
-        )
+        print(f"{name:24}{spread(values)}")
 
 
 def spread(values: Sequence[float]) -> str:
