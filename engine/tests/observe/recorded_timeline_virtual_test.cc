@@ -233,12 +233,5 @@ TEST(RecordedTimeline, SaysHowMuchItHasLeftOut) {
   EXPECT_GT(some.at("dropped"), 0);
 }
 
-TEST(RecordedTimeline, IsNotForRealCores) {
-  const auto session = open("threads", 1);
-  RunOptions options;
-  options.timeline_events = 1;
-  EXPECT_THROW((void)session_runs::run(*session, options), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace heddle
