@@ -1,7 +1,5 @@
 #include <map>
-#include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -22,15 +20,10 @@ using session_runs::Way;
 constexpr double kSeconds = 0.0005;
 constexpr std::size_t kPlenty = 1'000'000;
 
-std::unique_ptr<Session> open(const std::string& kind, int cores) {
-  MachineOptions machine;
-  machine.kind = kind;
-  return open_session({{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}}, cores, 1, machine);
-}
-
 /// A run on a copy of one database, which stays as it was loaded.
 Json run(Way way, std::size_t events, double warmup = kSeconds, double seconds = kSeconds) {
-  static const auto session = open("virtual", 8);
+  static const auto session = open_session({{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}},
+                                           8, 1, {.kind = "virtual"});
   way.options.seconds = seconds;
   way.options.warmup = warmup;
   way.options.timeline_events = events;
