@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_matrix
 
+from envs.recorded_events import Selection
+from envs.result import Machine
 from trainer.variance.comparison import differences
 from trainer.variance.factors import factors_of, top_factors
 from trainer.variance.profile import Profile, TypeProfile
@@ -119,7 +121,8 @@ def test_one_transaction_or_equal_ones_have_no_variance() -> None:
 def profile(times: np.ndarray, subject: str) -> Profile:
     root = variance_tree(label("t"), PATHS, times)
     kind = TypeProfile("t", times.sum(axis=1), root, {})
-    return Profile(subject, 1, 1.0, 1, 0, 0, {"t": kind})
+    machine = Machine("virtual", 1)
+    return Profile(subject, machine, 1.0, 1, 0, 0, Selection(), 1.0, {"t": kind})
 
 
 def test_the_difference_is_where_the_variance_changes() -> None:
