@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 
 from envs import Evaluator, subject_of, untuned
 from envs.recorded_events import WHOLE, RecordedEvents, Selection
+from trainer.command.errors import UsageError
 from trainer.command.main import heddle
+from trainer.command.variance import variance_settings
 from trainer.variance.factors import top_factors
 from trainer.variance.profile import step_times
 from trainer.variance.refinement import refined_profile
@@ -159,3 +161,9 @@ def test_bad_input_is_named(typed: tuple[str, ...], told: str) -> None:
     done = run("policy=silo", *typed)
     assert done.exit_code == 2, done.output
     assert told in done.output
+
+
+def test_a_share_of_a_run_on_virtual_cores_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"share=0\.5: a run on virtual cores is recorded whole"):
+        variance_settings(["machine=virtual", "share=0.5"])
+    assert variance_settings(["machine=threads", "share=0.5"]).share == 0.5

@@ -32,7 +32,7 @@ from trainer.command.output import (
     refuse_bad_picture,
     write_and_show,
 )
-from trainer.command.settings import compose_settings, settings_text
+from trainer.command.settings import compose_settings, settings_text, value_of
 from trainer.config import VarianceConfig, workload_options
 from trainer.evaluation.measure import Counter, tune_silo
 from trainer.progress import Display, make_display
@@ -109,6 +109,11 @@ def variance_settings(settings: Sequence[str]) -> VarianceConfig:
         raise UsageError("policy= names no policy; set it, such as policy=silo_tuned,ic3")
     if config.types is not None and not config.types:
         raise UsageError("types=[]: names no type; leave it out for all types")
+    if config.machine.kind != "threads" and value_of(settings, "share") is not None:
+        raise UsageError(
+            f"share={config.share:g}: a run on virtual cores is recorded whole; leave it out, or add "
+            "machine=threads"
+        )
     refuse_bad_output(config.output)
     refuse_bad_picture(config.picture, config.output)
     return config
