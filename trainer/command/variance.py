@@ -111,8 +111,8 @@ def variance_settings(settings: Sequence[str]) -> VarianceConfig:
         raise UsageError("types=[]: names no type; leave it out for all types")
     if config.machine.kind != "threads" and value_of(settings, "share") is not None:
         raise UsageError(
-            f"share={config.share:g}: a run on virtual cores is recorded whole; leave it out, or add "
-            "machine=threads"
+            f"share={config.share:g}: a run on virtual cores is recorded whole; leave it out, or "
+            "add machine=threads"
         )
     refuse_bad_output(config.output)
     refuse_bad_picture(config.picture, config.output)
