@@ -1,5 +1,6 @@
 # The front door. Every target makes what it needs first, and says what it does.
-# Settings, on the command line: PYTHON=python3.12 CXX=g++-13 JOBS=4 NATIVE=ON EXTRAS="test lint"
+# Settings, on the command line: PYTHON=python3.12 CXX=g++-13 JOBS=4 NATIVE=ON STORES=none
+# EXTRAS="test lint"
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -10,6 +11,7 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc)
 NATIVE ?= OFF
 WERROR ?= OFF
+STORES ?= auto
 EXTRAS ?=
 ARGS ?=
 
@@ -18,12 +20,14 @@ BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export HEDDLE_NATIVE := $(NATIVE)
+export HEDDLE_STORES := $(STORES)
 ifneq ($(origin CXX),default)
 export CXX
 endif
 
 ENVIRONMENT := .ci/environment.py pyproject.toml constraints.txt
-CMAKE := cmake -G Ninja -S . -DHEDDLE_WERROR=$(WERROR) -DHEDDLE_NATIVE=$(NATIVE)
+CMAKE := cmake -G Ninja -S . -DHEDDLE_WERROR=$(WERROR) -DHEDDLE_NATIVE=$(NATIVE) \
+  -DHEDDLE_STORES=$(STORES)
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 CXX_FILES = $(shell find engine -name '*.h' -o -name '*.cc')
 # gcc's thread sanitizer needs addresses that are not randomised as widely as some kernels do.

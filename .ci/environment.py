@@ -35,6 +35,8 @@ HEADERS = {
     "libbenchmark-dev": "benchmark/benchmark.h",
     "libboost-context-dev": "boost/context/fiber.hpp",
 }
+# Headers of external stores, which the engine is built without where they are missing.
+STORES = {"libsqlite3-dev": ("sqlite", "sqlite3.h")}
 # Programs that an extra uses and that are no Python: by Debian package, one of them, and where it
 # lies under /. What needs them does without where they can't be installed, and says so.
 PROGRAMS = {"test": {"postgresql": ("initdb", "usr/lib/postgresql/*/bin/initdb")}}
@@ -163,6 +165,18 @@ def install_programs(packages: list[str]) -> None:
     except SetupError as error:
         names = " ".join(packages)
         print(f"  going on without {names}, and the tests that need it are skipped: {error}")
+
+
+def show_missing_stores() -> None:
+    """Say which external stores the engine is built without, and what they need."""
+    if os.environ.get("HEDDLE_STORES", "auto") != "auto":
+        return
+    for package, (store, header) in STORES.items():
+        if not has_header(header):
+            print(
+                f"  going on without store {store}: install {package} and call make -B setup to "
+                "build it"
+            )
 
 
 def check_compiler() -> None:
@@ -295,6 +309,7 @@ def main() -> int:
         if wanted:
             install_programs(wanted)
         check_compiler()
+        show_missing_stores()
         create_venv()
         install_requirements(extras)
         install_project()

@@ -13,6 +13,7 @@ ORDER = [
     {"machine"},
     {"storage"},
     {"model"},
+    {"store"},
     {"protocol"},
     {"schedule", "workload"},
     {"observe"},

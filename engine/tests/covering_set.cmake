@@ -30,6 +30,7 @@ else()
     # put in on purpose, small histories by the ten thousand, every schedule, copies of the process.
     list(APPEND HEDDLE_UNCOVERED_TESTS
          check/brute_force_test.cc check/copied_trial_test.cc check/every_schedule_virtual_test.cc
+         check/external_test.cc
          check/seeded_faults_virtual_test.cc check/threads_test.cc driver/copied_run_test.cc
          driver/session_admission_test.cc driver/session_intervals_test.cc
          driver/session_keyed_test.cc driver/session_watchdog_test.cc)

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+
+#include "store/connection.h"
+
+namespace heddle::store {
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+/// Opens or creates a database file, for one thread at a time.
+/// @param vfs the name of the files' implementation
+/// @throws std::runtime_error naming the file and the cure
+[[nodiscard]] Database open_database(const std::string& file, const char* vfs);
+
+/// Runs SQL that returns nothing of interest.
+/// @throws std::runtime_error naming the database and the cure
+void execute(sqlite3* database, const std::string& sql);
+
+/// @throws std::runtime_error naming the database and the cure
+[[nodiscard]] Statement prepare(sqlite3* database, const std::string& sql);
+
+/// A name in SQL.
+[[nodiscard]] std::string in_quotes(const std::string& name);
+
+/// What a result code means for the transaction.
+[[nodiscard]] Status status_of(int code);
+
+/// The last error of a database: what is wrong, where, and what would help.
+[[nodiscard]] std::string describe_error(sqlite3* database, int code);
+
+}  // namespace heddle::store

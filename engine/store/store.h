@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/connection.h"
+
+namespace heddle::store {
+
+struct TableSpec {
+  std::string name;
+  std::size_t key_bytes;
+  std::size_t value_bytes;
+};
+
+/// What survives a failure of the machine.
+enum class Durability : std::uint8_t {
+  full,    ///< a commit returns when it is on disk
+  normal,  ///< after a power failure the last commits may be missing
+  off,     ///< after a power failure the store may be damaged
+};
+
+/// When a transaction that may write takes the store's write lock.
+enum class Begin : std::uint8_t {
+  immediate,  ///< at its begin: it waits, and has no conflicts
+  deferred,   ///< at its first write: it aborts if another has committed since its first read
+};
+
+/// What a store receives when a run starts.
+struct StoreSetup {
+  std::vector<TableSpec> tables = {};
+  /// An empty folder that belongs to the run and is removed after it.
+  std::string folder = {};
+  Durability durability = Durability::full;
+  Begin begin = Begin::immediate;
+  /// The stop word: nonzero: every wait must end. Never nullptr.
+  const std::atomic<std::uint64_t>* stop = nullptr;
+};
+
+/// A database with empty tables that outlives its connections.
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  /// A connection that fills the tables in one transaction, before any other exists. It need not be
+  /// able to roll back.
+  /// @throws std::runtime_error if the store refuses it
+  [[nodiscard]] virtual std::unique_ptr<Connection> connect_to_fill() = 0;
+  /// From any thread; the connection belongs to the calling one.
+  /// @throws std::runtime_error if the store refuses it
+  [[nodiscard]] virtual std::unique_ptr<Connection> connect() = 0;
+  /// Ends the waits of all connections, after `StoreSetup::stop` has been set; from any thread.
+  virtual void wake() = 0;
+  /// How often the store has waited until data was on disk.
+  [[nodiscard]] virtual std::uint64_t syncs() const = 0;
+};
+
+}  // namespace heddle::store

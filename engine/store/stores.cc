@@ -1,0 +1,121 @@
+#include "store/stores.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "store/module.h"
+
+namespace heddle::store {
+
+namespace {
+
+/// A store that is a shared module, and what its module needs.
+struct Known {
+  std::string_view name;
+  std::string_view library;
+  std::string_view package;  ///< of Debian
+};
+
+constexpr Known kKnown[] = {{"sqlite", "SQLite 3", "libsqlite3-dev"}};
+
+/// The stores that are part of the program.
+struct Added {
+  std::mutex mutex;
+  std::map<std::string, OpenStore> stores;
+
+  static Added& get() {
+    static Added added;
+    return added;
+  }
+};
+
+/// The folder of the library or the program that this code is in.
+std::filesystem::path own_folder() {
+  Dl_info found{};
+  std::filesystem::path file;
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &found) != 0) file = found.dli_fname;
+  // A program that was found by its name has no folder there.
+  if (!file.has_parent_path()) file = std::filesystem::read_symlink("/proc/self/exe");
+  return file.parent_path();
+}
+
+/// The file of a store's module; empty: it is not built.
+std::filesystem::path module_file(const Known& known) {
+  const std::string file = "heddle_store_" + std::string(known.name) + ".so";
+  const std::filesystem::path folder = own_folder();
+  // Installed next to the library; in a build folder the tests are next to `stores`.
+  for (const auto& candidate : {folder / file, folder / ".." / "stores" / file}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(candidate, ignored)) return candidate;
+  }
+  return {};
+}
+
+[[noreturn]] void refuse(const Known& known, const std::string& problem) {
+  throw std::invalid_argument("store " + std::string(known.name) + ": " + problem);
+}
+
+OpenStore load(const Known& known) {
+  const std::filesystem::path file = module_file(known);
+  if (file.empty()) {
+    refuse(known, "this build lacks it, because " + std::string(known.library) +
+                      " was not found; install it (Debian: apt-get install " +
+                      std::string(known.package) + "), then build again: make -B setup");
+  }
+  // Stays loaded: its code may run until the program ends.
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    refuse(known, "its module can't be loaded: " + std::string(why == nullptr ? "" : why) +
+                      "; install " + std::string(known.library));
+  }
+  using Describe = const Module* (*)();
+  const auto describe = reinterpret_cast<Describe>(dlsym(library, kModuleSymbol));
+  const Module* module = describe == nullptr ? nullptr : describe();
+  if (module == nullptr || std::string_view(module->version) != HEDDLE_VERSION ||
+      module->interface != kInterface) {
+    refuse(known, file.string() + " is of another version; build again: make -B setup");
+  }
+  return module->open;
+}
+
+}  // namespace
+
+std::vector<std::string> store_names() {
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) names.emplace_back(known.name);
+  Added& added = Added::get();
+  const std::lock_guard lock(added.mutex);
+  for (const auto& [name, open] : added.stores) names.push_back(name);
+  return names;
+}
+
+OpenStore find_store(const std::string& name) {
+  {
+    Added& added = Added::get();
+    const std::lock_guard lock(added.mutex);
+    const auto found = added.stores.find(name);
+    if (found != added.stores.end()) return found->second;
+  }
+  for (const Known& known : kKnown) {
+    if (known.name == name) return load(known);
+  }
+  std::string valid;
+  for (const std::string& each : store_names()) valid += (valid.empty() ? "" : ", ") + each;
+  throw std::invalid_argument("store '" + name + "' is not known; valid: " + valid);
+}
+
+void add_store(const std::string& name, OpenStore open) {
+  Added& added = Added::get();
+  const std::lock_guard lock(added.mutex);
+  added.stores[name] = std::move(open);
+}
+
+}  // namespace heddle::store

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace heddle::store {
+
+using OpenStore = std::function<std::unique_ptr<Store>(const StoreSetup& setup)>;
+
+/// The names of all stores, also of those that this build lacks.
+[[nodiscard]] std::vector<std::string> store_names();
+
+/// Returns the function that opens a store. A store is a shared module next to the engine's own
+/// library, which is loaded here: the engine links none of their libraries.
+/// @throws std::invalid_argument if there is no such store, or if it is not built: the message
+///         names the package that it needs
+[[nodiscard]] OpenStore find_store(const std::string& name);
+
+/// Adds a store that is part of the program, or replaces it. Before any run.
+void add_store(const std::string& name, OpenStore open);
+
+}  // namespace heddle::store

@@ -1,0 +1,324 @@
+#include "store/connection.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "store/opened_stores.h"
+#include "store/private_folder.h"
+#include "store/store.h"
+#include "store/stores.h"
+
+/// What every store must do, and what SQLite does in addition.
+namespace heddle::store::test {
+namespace {
+
+constexpr std::size_t kTable = 1;
+
+/// A key or a value of eight bytes, in key order.
+std::array<std::byte, 8> bytes_of(std::uint64_t number) {
+  std::array<std::byte, 8> bytes;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bytes[bytes.size() - 1 - at] = static_cast<std::byte>(number >> (8 * at));
+  }
+  return bytes;
+}
+std::uint64_t number_of(Bytes bytes) {
+  std::uint64_t number = 0;
+  for (const std::byte one : bytes) number = number << 8 | static_cast<std::uint64_t>(one);
+  return number;
+}
+
+/// A store with two tables; the second has the rows 10, 20, 30 with values ten times as high.
+class StoreTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    add_test_stores();
+    if (const auto why = why_missing(GetParam())) GTEST_SKIP() << *why;
+    open({});
+  }
+
+  void open(StoreSetup setup) {
+    folder_ = std::make_unique<PrivateFolder>("");
+    setup.tables = {{"EMPTY", 8, 8}, {"order", 8, 8}};  // a name that SQL reserves
+    setup.folder = folder_->path().string();
+    setup.stop = &stop_;
+    store_ = find_store(GetParam())(setup);
+    const auto filler = store_->connect_to_fill();
+    ASSERT_EQ(filler->begin(Access::read_write), Status::ok);
+    for (const std::uint64_t key : {30, 10, 20}) {
+      ASSERT_EQ(put(*filler, key, 10 * key, Put::fresh), Status::ok);
+    }
+    ASSERT_EQ(filler->commit(), Status::ok);
+  }
+
+  static Status put(Connection& client, std::uint64_t key, std::uint64_t value, Put how) {
+    return client.put(kTable, bytes_of(key), bytes_of(value), how);
+  }
+  static Status erase(Connection& client, std::uint64_t key) {
+    return client.erase(kTable, bytes_of(key));
+  }
+  /// The row's value; 0: there is none.
+  static std::uint64_t get(Connection& client, std::uint64_t key) {
+    std::array<std::byte, 8> value{};
+    const Status status = client.get(kTable, bytes_of(key), value);
+    EXPECT_TRUE(status == Status::ok || status == Status::absent);
+    return status == Status::ok ? number_of(value) : 0;
+  }
+  static std::vector<std::uint64_t> scan(Connection& client, std::uint64_t lo, std::uint64_t hi,
+                                         Direction direction = Direction::ascending) {
+    std::vector<std::uint64_t> keys;
+    const auto visit = [&keys](Bytes key, Bytes value) {
+      EXPECT_EQ(number_of(value) % 10, 0U);
+      keys.push_back(number_of(key));
+      return true;
+    };
+    EXPECT_EQ(client.scan(kTable, bytes_of(lo), bytes_of(hi), direction, visit), Status::ok);
+    return keys;
+  }
+  /// What another connection reads.
+  std::uint64_t committed(std::uint64_t key) {
+    const auto client = store_->connect();
+    EXPECT_EQ(client->begin(Access::read_only), Status::ok);
+    const std::uint64_t value = get(*client, key);
+    EXPECT_EQ(client->commit(), Status::ok);
+    return value;
+  }
+
+  std::atomic<std::uint64_t> stop_{0};
+  std::unique_ptr<PrivateFolder> folder_;
+  std::unique_ptr<Store> store_;
+};
+
+using Keys = std::vector<std::uint64_t>;
+
+TEST_P(StoreTest, ReadsAndScansInOrder) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_only), Status::ok);
+  EXPECT_EQ(get(*client, 20), 200U);
+  EXPECT_EQ(get(*client, 21), 0U);
+  EXPECT_EQ(scan(*client, 10, 30), (Keys{10, 20, 30}));
+  EXPECT_EQ(scan(*client, 11, ~std::uint64_t{0}, Direction::descending), (Keys{30, 20}));
+  EXPECT_EQ(scan(*client, 11, 19), Keys{});
+  Keys first;
+  const auto take_one = [&first](Bytes key, Bytes) {
+    first.push_back(number_of(key));
+    return false;
+  };
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, take_one),
+            Status::ok);
+  EXPECT_EQ(first, Keys{10});
+  EXPECT_EQ(client->commit(), Status::ok);
+}
+
+TEST_P(StoreTest, ScansWhileItScans) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_only), Status::ok);
+  std::size_t inner = 0;
+  const auto visit = [&](Bytes key, Bytes) {
+    inner += scan(*client, 10, 30).size();
+    return get(*client, number_of(key)) != 0;
+  };
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, visit),
+            Status::ok);
+  EXPECT_EQ(inner, 9U);
+  EXPECT_EQ(client->commit(), Status::ok);
+}
+
+TEST_P(StoreTest, WritesWhatIsCommittedAndNothingElse) {
+  const auto client = store_->connect();
+  for (const bool commits : {false, true}) {
+    ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+    EXPECT_EQ(put(*client, 20, 5, Put::replace), Status::ok);
+    EXPECT_EQ(put(*client, 40, 7, Put::fresh), Status::ok);
+    EXPECT_EQ(erase(*client, 10), Status::ok);
+    EXPECT_EQ(get(*client, 20), 5U) << "its own write";
+    if (commits) {
+      EXPECT_EQ(client->commit(), Status::ok);
+    } else {
+      client->rollback();
+    }
+    EXPECT_EQ(committed(20), commits ? 5U : 200U);
+    EXPECT_EQ(committed(40), commits ? 7U : 0U);
+    EXPECT_EQ(committed(10), commits ? 0U : 100U);
+  }
+  client->rollback();  // without a transaction
+}
+
+TEST_P(StoreTest, SaysWhatIsThereAndWhatIsNot) {
+  const auto client = store_->connect();
+  for (const bool present : {true, false}) {
+    ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+    if (present) {
+      EXPECT_EQ(put(*client, 20, 1, Put::fresh), Status::exists);
+    } else {
+      EXPECT_EQ(put(*client, 21, 1, Put::replace), Status::absent);
+      EXPECT_EQ(erase(*client, 21), Status::absent);
+    }
+    client->rollback();
+  }
+}
+
+TEST_P(StoreTest, GoesBackToTheSavepoint) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(put(*client, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(client->savepoint(), Status::ok);
+  EXPECT_EQ(put(*client, 20, 2, Put::replace), Status::ok);
+  EXPECT_EQ(client->savepoint(), Status::ok);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(put(*client, 30, 3, Put::replace), Status::ok);
+    EXPECT_EQ(client->rollback_to_savepoint(), Status::ok);
+  }
+  EXPECT_EQ(client->commit(), Status::ok);
+  EXPECT_EQ(committed(10), 1U);
+  EXPECT_EQ(committed(20), 2U);
+  EXPECT_EQ(committed(30), 300U);
+}
+
+/// Increments of one row by several threads.
+TEST_P(StoreTest, LosesNoUpdate) {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 40;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([this] {
+      const auto client = store_->connect();
+      for (int done = 0; done < kEach;) {
+        const bool ok = client->begin(Access::read_write) == Status::ok &&
+                        put(*client, 10, get(*client, 10) + 1, Put::replace) == Status::ok &&
+                        client->commit() == Status::ok;
+        if (!ok) client->rollback();
+        done += ok ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(committed(10), 100U + kThreads * kEach);
+}
+
+class SqliteTest : public StoreTest {};
+
+TEST_P(SqliteTest, ReadsASnapshot) {
+  const auto reader = store_->connect();
+  const auto writer = store_->connect();
+  ASSERT_EQ(reader->begin(Access::read_only), Status::ok);
+  EXPECT_EQ(get(*reader, 10), 100U);
+  ASSERT_EQ(writer->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(put(*writer, 20, 2, Put::replace), Status::ok);
+  EXPECT_EQ(writer->commit(), Status::ok);
+  EXPECT_EQ(get(*reader, 20), 200U);
+  EXPECT_EQ(reader->commit(), Status::ok);
+  EXPECT_EQ(committed(20), 2U);
+}
+
+TEST_P(SqliteTest, RefusesADeferredWriteAfterAnotherCommit) {
+  open({.begin = Begin::deferred});
+  const auto one = store_->connect();
+  const auto other = store_->connect();
+  ASSERT_EQ(one->begin(Access::read_write), Status::ok);
+  ASSERT_EQ(other->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(get(*one, 10), 100U);
+  EXPECT_EQ(get(*other, 10), 100U);
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(put(*other, 20, 2, Put::replace), Status::busy);
+  other->rollback();
+  ASSERT_EQ(other->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(get(*other, 10), 100U);
+  EXPECT_EQ(one->commit(), Status::ok);
+  EXPECT_EQ(put(*other, 20, 2, Put::replace), Status::conflict);
+  other->rollback();
+}
+
+TEST_P(SqliteTest, EndsTheWaitForTheWriterWithTheRun) {
+  const auto writer = store_->connect();
+  ASSERT_EQ(writer->begin(Access::read_write), Status::ok);
+  std::atomic<bool> begins{false};
+  Status status = Status::ok;
+  std::thread waiting([&] {
+    const auto client = store_->connect();
+    begins = true;
+    status = client->begin(Access::read_write);
+    client->rollback();
+  });
+  while (!begins) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  stop_ = 1;
+  store_->wake();
+  waiting.join();
+  EXPECT_EQ(status, Status::stopped);
+  EXPECT_EQ(writer->commit(), Status::ok) << "what is under way may end";
+}
+
+TEST_P(SqliteTest, WaitsForTheDiskAsItsDurabilitySays) {
+  constexpr std::uint64_t kCommits = 5;
+  for (const Durability durability : {Durability::full, Durability::normal, Durability::off}) {
+    open({.durability = durability});
+    const auto client = store_->connect();
+    const std::uint64_t before = store_->syncs();
+    for (std::uint64_t commit = 0; commit < kCommits; ++commit) {
+      ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+      EXPECT_EQ(put(*client, 10, commit, Put::replace), Status::ok);
+      EXPECT_EQ(client->commit(), Status::ok);
+    }
+    const std::uint64_t syncs = store_->syncs() - before;
+    // The journal's first commit also writes its header.
+    EXPECT_GE(syncs, durability == Durability::full ? kCommits : 0);
+    EXPECT_LE(syncs, durability == Durability::full ? kCommits + 1 : 1);
+  }
+}
+
+TEST_P(SqliteTest, InterruptsAScan) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_only), Status::ok);
+  const auto visit = [&client](Bytes, Bytes) {
+    client->interrupt();
+    return true;
+  };
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, visit),
+            Status::stopped);
+  client->rollback();
+  ASSERT_EQ(client->begin(Access::read_only), Status::ok);
+  EXPECT_EQ(get(*client, 10), 100U) << "it ends what was in progress only";
+  client->rollback();
+}
+
+TEST_P(SqliteTest, NamesTheFolderThatIsGone) {
+  open({});
+  const auto path = folder_->path();
+  folder_.reset();
+  try {
+    (void)store_->connect();
+    ADD_FAILURE() << "it was opened";
+  } catch (const std::runtime_error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find(path.string()), std::string::npos) << text;
+    EXPECT_NE(text.find("folder="), std::string::npos) << text;
+  }
+}
+
+/// SQLite maps a file that all connections share, and synchronises by locks on it, which the thread
+/// sanitizer does not see.
+#if defined(__SANITIZE_THREAD__)
+const auto kBuilt = testing::Values("map");
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SqliteTest);
+#else
+const auto kBuilt = testing::Values("map", "sqlite");
+INSTANTIATE_TEST_SUITE_P(Stores, SqliteTest, testing::Values("sqlite"),
+                         [](const auto& test) { return test.param; });
+#endif
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, kBuilt, [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace heddle::store::test
