@@ -72,6 +72,11 @@ Verdict run_checked(Session& session, const RunOptions& options, const std::func
     return Verdict::stuck(error.what());
   }
   on_end();
+  if (!verdict.result.failure.empty()) {
+    // What it has committed is only in the store.
+    verdict.findings.push_back("failed: " + verdict.result.failure + "\n");
+    return verdict;
+  }
   verdict.interrupted = verdict.result.interrupted;
   verdict.report = check::check_history(*verdict.result.history);
   for (const check::Anomaly& anomaly : verdict.report.anomalies) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/backoff_range.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy.h"
 
@@ -29,9 +30,12 @@ class Backoff {
 
   /// @param table whose backoff rows a protocol that executes no policy follows, for
   ///        BackoffKind::policy
-  Backoff(BackoffKind kind, double constant_us, int types, const CompiledPolicy* table = nullptr)
+  /// @param range for BackoffKind::exponential
+  Backoff(BackoffKind kind, double constant_us, int types, const CompiledPolicy* table = nullptr,
+          BackoffRange range = {})
       : kind_(kind),
         constant_us_(constant_us),
+        range_(range),
         table_(table),
         us_(static_cast<std::size_t>(types), kUnset) {}
 
@@ -43,7 +47,7 @@ class Backoff {
       case BackoffKind::none: return 0.0;
       case BackoffKind::constant: return constant_us_;
       case BackoffKind::exponential:
-        us = us == kUnset ? kExponentialUs : std::min(us * 2, kLongestUs);
+        us = us == kUnset ? range_.first_us : std::min(us * 2, range_.longest_us);
         return us;
       case BackoffKind::policy: {
         const BackoffRow& row = row_of(type, policy);
@@ -60,7 +64,7 @@ class Backoff {
     double& us = us_[static_cast<std::size_t>(type)];
     if (us == kUnset) return;
     if (kind_ == BackoffKind::exponential) {
-      us = us / 2 < kExponentialUs ? kUnset : us / 2;
+      us = us / 2 < range_.first_us ? kUnset : us / 2;
     } else if (kind_ == BackoffKind::policy) {
       const BackoffRow& row = row_of(type, policy);
       us = std::clamp(us / (1.0 + row.commit[step(prior_aborts)]), kShortestUs, kLongestUs);
@@ -77,8 +81,6 @@ class Backoff {
 
  private:
   static constexpr double kUnset = -1.0;
-  /// Silo's first backoff is 100 pauses, about half a microsecond when it was written.
-  static constexpr double kExponentialUs = 0.5;
 
   /// A policy adopted in the middle of a run starts from its own initial values.
   void follow(const CompiledPolicy* policy) {
@@ -97,6 +99,7 @@ class Backoff {
 
   BackoffKind kind_;
   double constant_us_;
+  BackoffRange range_;
   const CompiledPolicy* table_;
   const CompiledPolicy* policy_ = nullptr;
   std::vector<double> us_;

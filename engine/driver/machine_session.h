@@ -133,7 +133,8 @@ class MachineSession final : public Session {
     const std::int64_t grown_before = grown_bytes();
     storage.epochs().set_period(options.epoch_us);
     const auto run = std::make_shared<Run<M>>(database_, workers_, options);
-    if (!run->is_observed() && !database_->runs_unobserved(options.protocol)) {
+    if (!run->is_observed() && !run->protocol->is_external() &&
+        !database_->runs_unobserved(options.protocol)) {
       throw std::invalid_argument("workload " + std::string(database_->workload()) +
                                   " on machine " + std::string(M::kKind) +
                                   " is not built for protocol " + options.protocol +
@@ -151,6 +152,9 @@ class MachineSession final : public Session {
     bool was_interrupted = false;
     typename M::Crew crew = M::crew(machine_, workers_, options.take_turns, storage.held_bytes());
     crew.poll_us = poll_us(options, crew.poll_us);
+    if constexpr (requires { crew.pin; }) {
+      if (run->protocol->is_external()) crew.take_turns = crew.pin = false;
+    }
     const bool left = M::run_crew(crew, work, [&] {
       was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
       return monitor.poll(was_interrupted);
@@ -162,7 +166,10 @@ class MachineSession final : public Session {
       stuck_ = stuck_ || !left;
       throw StuckError(monitor.report(left));
     }
+    run->protocol->finish();
     Result result = summarize(*run, options, described_);
+    result.failure = run->protocol->failure();
+    result.syncs = run->syncs;
     result.interrupted = was_interrupted;
     result.short_of_memory = monitor.short_of_memory();
     result.grown_bytes = grown_bytes() - grown_before;
@@ -189,7 +196,8 @@ class MachineSession final : public Session {
                          .heartbeat = run.heartbeats[at],
                          .measurements = run.measurements[at],
                          .backoff = Backoff(parse_backoff(options.backoff), options.backoff_us,
-                                            database.type_count(), options.policy.get())};
+                                            database.type_count(), options.policy.get(),
+                                            run.protocol->backoff_range())};
     if (run.admission == nullptr) {
       run_loop<Unscheduled>(run.loops[at], std::move(observer), std::move(setup));
     } else {
@@ -220,7 +228,7 @@ class MachineSession final : public Session {
         observer = std::make_unique<AccessObserver<M>>(
             delays, options.seed + static_cast<std::uint64_t>(worker), std::move(observer));
         if (!observes_all) {
-          auto unobserved = database.attempts(options.protocol, *run.protocol, worker);
+          auto unobserved = unobserved_attempts(run, options.protocol, worker);
           auto others = observed(*observer, unobserved.get());
           return {std::move(observer), std::make_unique<SampledAttempts<M>>(
                                            std::move(unobserved), std::move(others),
@@ -229,10 +237,17 @@ class MachineSession final : public Session {
       }
     }
     if (observer == nullptr) {
-      return {nullptr, database.attempts(options.protocol, *run.protocol, worker)};
+      return {nullptr, unobserved_attempts(run, options.protocol, worker)};
     }
     auto attempts = observed(*observer, nullptr);
     return {std::move(observer), std::move(attempts)};
+  }
+
+  static std::unique_ptr<Attempts<M>> unobserved_attempts(Run<M>& run, const std::string& protocol,
+                                                          int worker) {
+    auto erased = run.protocol->erased_attempts(*run.database);
+    return erased != nullptr ? std::move(erased)
+                             : run.database->attempts(protocol, *run.protocol, worker);
   }
 
   /// @param keeper receives the worker before it begins

@@ -45,7 +45,7 @@ class Monitor {
     if (measuring_) go_on_in_window(now);
     look_for_stuck(now);
     if (!interrupted && !stuck() && !run_.is_full() && !memory_.is_short() &&
-        !(measuring_ && now >= measure_until_)) {
+        !run_.protocol->failed() && !(measuring_ && now >= measure_until_)) {
       return true;
     }
     end_measuring(now);
@@ -54,6 +54,7 @@ class Monitor {
     run_.state.stop.store(1, std::memory_order_release);
     M::unpark(run_.state.stop.raw());
     M::unpark_all();
+    run_.protocol->interrupt();
     return false;
   }
 
@@ -100,6 +101,7 @@ class Monitor {
       run_.state.measured_until.store(measure_until_, std::memory_order_relaxed);
     }
     if (interval_ != 0) run_.intervals.push_back(now);
+    run_.syncs = run_.protocol->syncs();
     set_phase(Phase::measure);
   }
 
@@ -112,6 +114,7 @@ class Monitor {
       now = std::min(now, measure_until_);
     }
     run_.state.measured_until.store(now, std::memory_order_relaxed);
+    if (run_.syncs) *run_.syncs = *run_.protocol->syncs() - *run_.syncs;
   }
 
   /// Makes the policy switches that are due, and begins the interval that is due.

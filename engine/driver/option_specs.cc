@@ -40,12 +40,12 @@ void check_values(const OptionMap& options, const Signature* signature) {
 
 std::vector<OptionSpec> protocol_specs(const std::string& name) {
   std::vector<OptionSpec> specs;
-  const bool known = Protocols::visit(name, [&]<class P>(P) {
+  const bool known = NamedProtocols::visit(name, [&]<class P>(P) {
     if constexpr (HasOptions<P>) specs = specs_of<typename P::Options>();
   });
   if (known) return specs;
   throw std::invalid_argument("protocol '" + name +
-                              "' is not known; valid: " + Protocols::joined_names());
+                              "' is not known; valid: " + NamedProtocols::joined_names());
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ void check_protocol(const std::string& name, const OptionMap& options, const Sig
   if (protocol_specs(name).empty()) {
     for (const auto& [key, value] : options) reject_protocol_option(name, key, value, "none");
   }
-  Protocols::visit(name, [&]<class P>(P) {
+  NamedProtocols::visit(name, [&]<class P>(P) {
     if constexpr (HasOptions<P>) check_values<typename P::Options>(options, signature);
   });
 }

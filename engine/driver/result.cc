@@ -70,6 +70,8 @@ std::string Result::to_json() const {
         {"short", short_of_memory}}},
       {"violations", violations},
   };
+  if (syncs) json["syncs"] = *syncs;
+  if (!failure.empty()) json["failure"] = failure;
   if (resident_bytes) json["memory"]["resident_bytes"] = *resident_bytes;
   if (arrivals) {
     json["arrivals"] = {{"offered", arrivals->offered},

@@ -114,7 +114,10 @@ struct Result {
   std::vector<IntervalResult> intervals;   ///< if requested; together they are the window
   std::vector<SwitchResult> switches;      ///< planned switches made in the window
   bool interrupted = false;
-  bool short_of_memory = false;     ///< the run was ended because little memory was left
+  bool short_of_memory = false;  ///< the run was ended because little memory was left
+  /// How often an external store waited in the window until data was on disk; empty: there is none.
+  std::optional<std::uint64_t> syncs = {};
+  std::string failure = {};         ///< why an external store ended the run; empty: it did not
   std::int64_t grown_bytes = 0;     ///< of the database in the run
   std::int64_t database_bytes = 0;  ///< size of the database after it, free memory included
   /// Memory that the process uses then. Real cores only, because it differs between runs.

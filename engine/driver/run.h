@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,8 @@ struct Run {
   std::shared_ptr<RecordedTrace> trace;          ///< nullptr: not recorded
   std::vector<Ticks> intervals;                  ///< the start times, if intervals are counted
   std::vector<Ticks> switches;                   ///< the times of the planned switches made
+  /// ProtocolRun::syncs() when the window began, then those in the window.
+  std::optional<std::uint64_t> syncs;
 };
 
 }  // namespace heddle

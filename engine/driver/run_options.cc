@@ -39,6 +39,11 @@ void validate(const RunOptions& options, const RunGround& ground) {
   if (!(options.epoch_us > 0) || !std::isfinite(options.epoch_us)) {
     refuse("epoch_us must be positive, not " + std::to_string(options.epoch_us));
   }
+  if (is_external(options.protocol) && ground.single_threaded) {
+    refuse(
+        "protocol external waits for a database, which stops all virtual cores; open the session "
+        "on machine threads");
+  }
   const bool executes = executes_policy(options.protocol);
   if (executes && options.policy == nullptr) {
     refuse("protocol policy_table needs a policy");

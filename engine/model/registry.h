@@ -19,6 +19,10 @@ struct Registry {
   template <class T>
   static constexpr bool lists = (std::is_same_v<T, Ts> || ...);
 
+  /// The same list with further types at its end.
+  template <Named... More>
+  using With = Registry<Ts..., More...>;
+
   /// Calls f(T{}) for the type of that name; returns false if there is none.
   template <class F>
   static bool visit([[maybe_unused]] std::string_view name, [[maybe_unused]] F f) {

@@ -257,7 +257,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     read.kind = Kind::read;
     read.flags = of_range ? flag::kOfRange : 0;
     const Record<M>* const record = txn_->record_of(row.entry());
-    read.place = place_of(record);
+    read.place = txn_->place_of(row.entry());
     if (const AccessSet<M>* const accesses = txn_->accesses(); accesses != nullptr) {
       const Access<M>& access = (*accesses)[row.entry()];
       read.version = access.seen & ~tid::kLock;
@@ -291,7 +291,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     const auto source = txn.dirty_source(entry);
     if (source.worker < 0) return false;
     operation.flags |= flag::kUncommitted;
-    operation.place = place_of((*txn.accesses())[entry].record);
+    operation.place = txn.place_of(entry);
     operation.version =
         Dirty{static_cast<std::uint32_t>(source.worker), source.incarnation, source.writes}
             .packed();
@@ -451,23 +451,20 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   /// the row's, it has been lost, and the version seen at that time is the one read.
   static void name_read(const Txn& txn, std::uint32_t entry, Operation& read) {
     const AccessSet<M>& accesses = *txn.accesses();
-    const bool kept = entry < accesses.size() && place_of(accesses[entry].record) == read.place;
+    const bool kept = entry < accesses.size() && txn.place_of(entry) == read.place;
     name_version(read, kept ? accesses[entry].seen : read.version);
   }
 
   void name_existing(const Txn& txn, Operation& operation) {
     const std::uint32_t entry = find(txn, operation.table, operation.key);
     if (entry == kNoEntry || (*txn.accesses())[entry].written()) return drop(operation);
-    operation.place = place_of((*txn.accesses())[entry].record);
+    operation.place = txn.place_of(entry);
     name_version(operation, (*txn.accesses())[entry].seen);
     if ((*txn.accesses())[entry].dirty) (void)name_dirty(txn, entry, operation);
   }
 
   static void name_version(Operation& operation, std::uint64_t word) {
     operation.version = word & ~tid::kLock;
-  }
-  static std::uint64_t place_of(const void* record) {
-    return reinterpret_cast<std::uintptr_t>(record);
   }
 
   void name_write(const Txn& txn, std::uint32_t entry, std::uint64_t version,
@@ -476,7 +473,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     if (entry >= accesses.size() || !accesses[entry].written()) [[unlikely]]
       return lose(operation);
     const Access<M>& access = accesses[entry];
-    operation.place = place_of(access.record);
+    operation.place = txn.place_of(entry);
     operation.version = tid::committed(version, access.writes, access.removed);
     // The content that the procedure wrote, if known: a reader of anything else is detected.
     if (operation.bytes != access.write_bytes) [[unlikely]]

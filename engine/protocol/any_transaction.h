@@ -64,6 +64,9 @@ class AnyTransaction : public TransactionOperations<M> {
   /// The record of an entry of the access set.
   [[nodiscard]] virtual const Record<M>* record_of(std::uint32_t entry) const = 0;
 
+  /// The place of an entry's row: versions are only ordered within a place (observe/history.h).
+  [[nodiscard]] virtual std::uint64_t place_of(std::uint32_t entry) const = 0;
+
   // See OptimisticCore.
   [[nodiscard]] virtual std::uint64_t last_version() const = 0;
   [[nodiscard]] virtual DirtySource dirty_source(std::uint32_t entry) const = 0;
@@ -160,6 +163,14 @@ class ErasedTransaction final : public AnyTransaction<M> {
       return txn_.record_of(entry);
     } else {
       return txn_.seen(entry).record;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t place_of(std::uint32_t entry) const override {
+    if constexpr (requires { txn_.place_of(entry); }) {
+      return txn_.place_of(entry);
+    } else {
+      return reinterpret_cast<std::uintptr_t>(ErasedTransaction::record_of(entry));
     }
   }
 

@@ -23,31 +23,10 @@ struct Attempt;
 template <class M>
 struct RunSetup;
 
-/// A protocol's transaction: the interface that StoredProcedureApi and attempt_by() require of
-/// every protocol. Each transaction also models one of the three concepts that follow this one.
+/// A transaction as an attempt ends it: what attempt_to_commit() requires.
 template <class P, class M>
-concept Transaction = requires(P& txn, const P& constant, AccessId state, std::uint32_t entry,
-                               std::uint32_t bytes, std::size_t size) {
+concept AttemptedTransaction = requires(P& txn, const P& constant, AccessId state) {
   { P::kReplays } -> std::convertible_to<bool>;
-
-  // ---- the steps of an access; `entry` is a row's number in the access set ----
-
-  /// Begins an access: wait actions, replay.
-  { txn.begin_access(state) } -> std::same_as<Begin>;
-  /// A private copy of the row, to be modified; nullptr: stop.
-  { txn.write_buffer(entry, bytes) } -> std::same_as<std::byte*>;
-  /// The row placed by an insert exists from here on.
-  txn.revive(entry);
-  /// Deletes the row; false: stop.
-  { txn.mark_removed(entry) } -> std::same_as<bool>;
-  { constant.value_of(entry) } -> std::same_as<const std::byte*>;
-  { constant.record_of(entry) } -> std::same_as<const Record<M>*>;
-  { txn.allocate(size) } -> std::same_as<std::byte*>;
-  { constant.worker() } -> std::same_as<int>;
-  { txn.storage() } -> std::same_as<Storage<M>&>;
-
-  // ---- an attempt ----
-
   { constant.stop() } -> std::same_as<Outcome>;
   txn.passed(state);
   /// False: abort() or retry_from_point() follows.
@@ -59,6 +38,29 @@ concept Transaction = requires(P& txn, const P& constant, AccessId state, std::u
   { constant.reason() } -> std::same_as<AbortReason>;
   { constant.reason_state() } -> std::same_as<AccessId>;
 };
+
+/// A protocol's transaction: the interface that StoredProcedureApi requires of every protocol. Each
+/// transaction also models one of the three concepts that follow this one.
+template <class P, class M>
+concept Transaction = AttemptedTransaction<P, M> &&
+                      requires(P& txn, const P& constant, AccessId state, std::uint32_t entry,
+                               std::uint32_t bytes, std::size_t size) {
+                        // The steps of an access; `entry` is a row's number in the access set.
+
+                        /// Begins an access: wait actions, replay.
+                        { txn.begin_access(state) } -> std::same_as<Begin>;
+                        /// A private copy of the row, to be modified; nullptr: stop.
+                        { txn.write_buffer(entry, bytes) } -> std::same_as<std::byte*>;
+                        /// The row placed by an insert exists from here on.
+                        txn.revive(entry);
+                        /// Deletes the row; false: stop.
+                        { txn.mark_removed(entry) } -> std::same_as<bool>;
+                        { constant.value_of(entry) } -> std::same_as<const std::byte*>;
+                        { constant.record_of(entry) } -> std::same_as<const Record<M>*>;
+                        { txn.allocate(size) } -> std::same_as<std::byte*>;
+                        { constant.worker() } -> std::same_as<int>;
+                        { txn.storage() } -> std::same_as<Storage<M>&>;
+                      };
 
 /// A transaction that detects phantoms with its node set.
 template <class P, class M>

@@ -51,7 +51,7 @@ struct Ignored {
 ///        point
 /// @param on_end(const Txn&, const Attempt<M>&) is called when the attempt has ended and `txn`
 ///        still holds its accesses
-template <class M, Transaction<M> Txn, class F, class OnEnd = Ignored>
+template <class M, AttemptedTransaction<M> Txn, class F, class OnEnd = Ignored>
 Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
   Attempt<M> attempt;
   Outcome outcome = procedure();

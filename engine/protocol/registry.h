@@ -2,6 +2,7 @@
 
 #include "model/registry.h"
 #include "protocol/aria.h"
+#include "protocol/external.h"
 #include "protocol/mvschedo.h"
 #include "protocol/mvto.h"
 #include "protocol/policy_table.h"
@@ -10,7 +11,10 @@
 
 namespace heddle {
 
-/// Every protocol the driver can run: a new one is its header and a line here.
+/// Every protocol of this engine: a new one is its header and a line here.
 using Protocols = Registry<Silo, TwoPhaseLocking, Mvto, MvSchedO, Aria, PolicyTable>;
+
+/// Every protocol the driver can run. No workload is compiled for the last one.
+using NamedProtocols = Protocols::With<External>;
 
 }  // namespace heddle

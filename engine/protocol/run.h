@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "machine/concepts.h"
 #include "protocol/attempts.h"
+#include "protocol/backoff_range.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/concepts.h"
 #include "protocol/expected_access.h"
@@ -63,6 +67,29 @@ class ProtocolRun {
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> observed_attempts(
       StoredProcedures<M>& procedures, Storage<M>& storage, int worker, Observer<M>& observer,
       Attempts<M>* others) = 0;
+
+  [[nodiscard]] virtual BackoffRange backoff_range() const { return {}; }
+
+  // ---- where transactions run in an external store (protocol/external.h) -----------------------
+
+  /// Whether they do. Its workers wait in the operating system, so they take no turns.
+  [[nodiscard]] virtual bool is_external() const { return false; }
+  /// A worker's attempts in an unobserved run, called in its thread; nullptr: the workload is
+  /// compiled for the protocol (driver/database.h).
+  [[nodiscard]] virtual std::unique_ptr<Attempts<M>> erased_attempts(
+      StoredProcedures<M>& /*procedures*/) {
+    return nullptr;
+  }
+  /// Whether the store can't go on, so that the run must end; failure() says why.
+  [[nodiscard]] virtual bool failed() const { return false; }
+  /// Empty: it has not failed.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// How often the store has waited until data was on disk; empty: there is no store.
+  [[nodiscard]] virtual std::optional<std::uint64_t> syncs() const { return {}; }
+  /// Ends the waits that the machine does not know of. The stop word is set.
+  virtual void interrupt() {}
+  /// Called when the workers have ended: makes the tables in memory have what they committed.
+  virtual void finish() {}
 };
 
 /// An attempt's procedure in an observed run.

@@ -68,8 +68,8 @@ void Options::read(OptionReader& reader) {
   reader.choice(
       "rules", chosen,
       {{"auto", std::nullopt}, {"occ", Rules::occ}, {"lock", Rules::lock}, {"mvtso", Rules::mvtso}},
-      "with smf or tsdefer, when a conflict ends; auto: lock for two_phase_locking, occ "
-      "for all others");
+      "with smf or tsdefer, when a conflict ends; auto: lock for two_phase_locking and "
+      "external, occ for all others");
   reader.real("probe_us", probe_us, 0, kLongestProbeUs,
               "with smf or tsdefer, microseconds of a span that tests whether scheduling pays; "
               "0: no test");
@@ -114,7 +114,7 @@ std::vector<bool> Options::scheduled_types(const Signature& signature) const {
 }
 
 Rules rules_of(std::string_view protocol) {
-  return protocol == "two_phase_locking" ? Rules::lock : Rules::occ;
+  return protocol == "two_phase_locking" || protocol == "external" ? Rules::lock : Rules::occ;
 }
 
 }  // namespace heddle::admission

@@ -49,6 +49,16 @@ TEST(Backoff, ExponentialDoublesUpToALimit) {
   }
 }
 
+TEST(Backoff, ExponentialKeepsToTheRangeOfItsProtocol) {
+  Backoff backoff(BackoffKind::exponential, 0.0, kTypes, nullptr,
+                  {.first_us = 500, .longest_us = 1500});
+  for (const double expected : {500, 1000, 1500, 1500}) {
+    EXPECT_EQ(backoff.on_abort(0, 0, nullptr), expected);
+  }
+  for (int commits = 0; commits < 20; ++commits) backoff.on_commit(0, 0, nullptr);
+  EXPECT_EQ(backoff.on_abort(0, 0, nullptr), 500.0);
+}
+
 TEST(Backoff, ExponentialHalvesOnCommitAndStartsOver) {
   Backoff backoff(BackoffKind::exponential, 0.0, kTypes);
   for (std::uint32_t prior = 0; prior < 4; ++prior) (void)backoff.on_abort(0, prior, nullptr);

@@ -73,6 +73,7 @@ TEST(CoveringSet, RunsEveryProtocolWatchedAndNot) {
   for (const auto& [name, options] : workloads) {
     const auto session = open_session(options, 2, 1);
     for (const std::string& protocol : protocol_names()) {
+      if (is_external(protocol)) continue;  // see driver/session_external_test.cc
       for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 22}) {
         SCOPED_TRACE(name + " under " + protocol + (bytes == 0 ? "" : ", recorded"));
         RunOptions run{.protocol = protocol, .seconds = 0.02, .history_bytes = bytes};

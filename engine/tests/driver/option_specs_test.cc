@@ -14,6 +14,7 @@
 #include "driver/machine_options.h"
 #include "driver/session.h"
 #include "protocol/aria_options.h"
+#include "protocol/external_options.h"
 #include "protocol/locking_options.h"
 #include "schedule/admission/options.h"
 
@@ -52,7 +53,12 @@ std::vector<Group> groups() {
       {"two_phase_locking", option_specs("protocol", "two_phase_locking"),
        [](const OptionMap& options) { (void)LockingOptions::parse(options); }},
       {"aria", option_specs("protocol", "aria"),
-       [](const OptionMap& options) { (void)AriaOptions::parse(options); }}};
+       [](const OptionMap& options) { (void)AriaOptions::parse(options); }},
+      {"external", option_specs("protocol", "external"), [](const OptionMap& options) {
+         // Not parse(): the store need not be built.
+         OptionReader reader("external", options);
+         (void)read_options<ExternalOptions>(reader);
+       }}};
   std::erase_if(all[1].specs, [](const OptionSpec& spec) { return spec.name == "cores"; });
   for (const std::string& name : workload_names()) {
     if (name == "replay" || name == "shop") continue;

@@ -44,7 +44,7 @@ std::string refusal_of(const RunOptions& options) {
 TEST(SessionOptions, NameAnUnknownProtocol) {
   EXPECT_EQ(refusal_of({.protocol = "mvcc"}),
             "protocol 'mvcc' is not known; valid: silo, two_phase_locking, mvto, mvschedo, aria, "
-            "policy_table");
+            "policy_table, external");
 }
 
 TEST(SessionOptions, NameAnUnknownOptionOfAProtocol) {

@@ -1,0 +1,44 @@
+#include "protocol/external_options.h"
+
+#include <string_view>
+#include <vector>
+
+#include "store/stores.h"
+
+namespace heddle {
+
+void ExternalOptions::read(OptionReader& reader) {
+  constexpr double kLongestBackoffUs = 1e6;
+  const std::vector<std::string> names = store::store_names();
+  reader.choice("store", store, {names.begin(), names.end()},
+                "the database that executes the transactions");
+  reader.text("folder", folder,
+              "folder of the database file, which is removed after the run; null: the system's "
+              "folder for temporary files");
+  reader.choice("durability", durability,
+                {{"full", store::Durability::full},
+                 {"normal", store::Durability::normal},
+                 {"off", store::Durability::off}},
+                "full: a commit waits for the disk; normal, off: a power failure loses commits");
+  reader.choice("begin", begin,
+                {{"immediate", store::Begin::immediate}, {"deferred", store::Begin::deferred}},
+                "immediate: a type that writes waits for the write lock when it begins; deferred: "
+                "it takes the lock when it commits, and may abort");
+  reader.real("backoff_first_us", backoff.first_us, 0, kLongestBackoffUs,
+              "microseconds of the first exponential backoff");
+  reader.real("backoff_longest_us", backoff.longest_us, 0, kLongestBackoffUs,
+              "microseconds of the longest exponential backoff");
+  if (backoff.longest_us < backoff.first_us) {
+    reader.reject("backoff_longest_us", std::to_string(backoff.longest_us),
+                  "at least backoff_first_us");
+  }
+}
+
+ExternalOptions ExternalOptions::parse(const OptionMap& options) {
+  OptionReader reader("protocol external", options);
+  ExternalOptions read = read_options<ExternalOptions>(reader);
+  (void)store::find_store(read.store);
+  return read;
+}
+
+}  // namespace heddle

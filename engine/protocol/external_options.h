@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "model/options.h"
+#include "protocol/backoff_range.h"
+#include "store/store.h"
+
+namespace heddle {
+
+/// The options of external.
+struct ExternalOptions {
+  std::string store = "sqlite";
+  std::string folder;  ///< empty: the system's folder for temporary files
+  store::Durability durability = store::Durability::full;
+  store::Begin begin = store::Begin::immediate;
+  /// Conflicts last as long as a commit, which waits for a disk.
+  BackoffRange backoff{.first_us = 500, .longest_us = 32'000};
+
+  /// Declares each option and reads its value.
+  void read(OptionReader& reader);
+
+  /// @throws std::invalid_argument for an option or value that does not exist, and for a store that
+  ///         is not built
+  [[nodiscard]] static ExternalOptions parse(const OptionMap& options);
+};
+
+}  // namespace heddle

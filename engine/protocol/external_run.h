@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "protocol/any_transaction.h"
+#include "protocol/attempts.h"
+#include "protocol/backoff_range.h"
+#include "protocol/external_runtime.h"
+#include "protocol/external_transaction.h"
+#include "protocol/observer.h"
+#include "protocol/protocol.h"
+#include "protocol/run.h"
+
+namespace heddle {
+
+/// One worker's attempts in an external store, observed or not.
+template <class M>
+class ExternalAttempts final : public Attempts<M> {
+ public:
+  /// @param observer nullptr: none
+  /// @param others attempts of the same worker, whose connection is shared; nullptr: it has none
+  ExternalAttempts(StoredProcedures<M>& procedures, ExternalRuntime<M>& runtime,
+                   Observer<M>* observer, ExternalAttempts* others = nullptr)
+      : procedures_(procedures),
+        runtime_(runtime),
+        observer_(observer),
+        own_(others == nullptr ? std::make_unique<ExternalTransaction<M>>(runtime) : nullptr),
+        txn_(others == nullptr ? *own_ : others->txn_) {}
+
+  Attempt<M> attempt(const std::byte* input, int type, std::uint32_t /*prior_aborts*/) override {
+    // A type that reads a snapshot reads one of the store, where it is a transaction like others.
+    const bool queries = procedures_.is_snapshot(type);
+    if (observer_ != nullptr) observer_->begin(type, false);
+    txn_.begin(runtime_.access_of(type));
+    return attempt_to_commit<M>(
+        txn_,
+        [&] {
+          ObservedTransaction<M> txn(observer_ == nullptr ? erased_
+                                                          : observer_->watch(erased_, input));
+          return queries ? procedures_.query(txn, input) : procedures_.execute(txn, input);
+        },
+        [&](const ExternalTransaction<M>& /*txn*/, const Attempt<M>& attempt) {
+          if (observer_ != nullptr) observer_->ended(erased_, attempt);
+        });
+  }
+
+ private:
+  StoredProcedures<M>& procedures_;
+  ExternalRuntime<M>& runtime_;
+  Observer<M>* observer_;
+  std::unique_ptr<ExternalTransaction<M>> own_;
+  ExternalTransaction<M>& txn_;
+  ErasedTransaction<M, ExternalTransaction<M>> erased_{txn_};
+};
+
+/// ProtocolRun of `external`.
+template <class M>
+class ExternalRun final : public ProtocolRun<M> {
+ public:
+  explicit ExternalRun(const RunSetup<M>& setup) : runtime_(setup) {}
+
+  /// The store does not say.
+  [[nodiscard]] int waits_for(int /*worker*/) const override { return -1; }
+  void switch_policy(std::shared_ptr<const CompiledPolicy> /*policy*/) override {
+    throw std::invalid_argument("protocol external does not execute a policy; use policy_table");
+  }
+  [[nodiscard]] WaitTimes<M>* wait_times(int /*worker*/) override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<Attempts<M>> observed_attempts(StoredProcedures<M>& procedures,
+                                                               Storage<M>& /*storage*/,
+                                                               int /*worker*/,
+                                                               Observer<M>& observer,
+                                                               Attempts<M>* others) override {
+    return std::make_unique<ExternalAttempts<M>>(procedures, runtime_, &observer,
+                                                 static_cast<ExternalAttempts<M>*>(others));
+  }
+
+  [[nodiscard]] bool is_external() const override { return true; }
+  [[nodiscard]] std::unique_ptr<Attempts<M>> erased_attempts(
+      StoredProcedures<M>& procedures) override {
+    return std::make_unique<ExternalAttempts<M>>(procedures, runtime_, nullptr);
+  }
+  [[nodiscard]] BackoffRange backoff_range() const override { return runtime_.options().backoff; }
+  [[nodiscard]] bool failed() const override { return runtime_.failed(); }
+  [[nodiscard]] std::string failure() const override { return runtime_.failure(); }
+  [[nodiscard]] std::optional<std::uint64_t> syncs() const override { return runtime_.syncs(); }
+  void interrupt() override { runtime_.interrupt(); }
+  void finish() override { runtime_.finish(); }
+
+ private:
+  ExternalRuntime<M> runtime_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/shared.h"
+#include "model/signature.h"
+#include "protocol/external_options.h"
+#include "protocol/external_population.h"
+#include "protocol/protocol.h"
+#include "storage/storage.h"
+#include "storage/tid.h"
+#include "store/connection.h"
+#include "store/private_folder.h"
+#include "store/store.h"
+#include "store/stores.h"
+
+namespace heddle {
+
+/// The store of a run and what its workers share.
+template <class M>
+class ExternalRuntime {
+ public:
+  /// Opens an empty database and copies the loaded rows there.
+  /// @throws std::invalid_argument for invalid options; std::runtime_error if the store refuses
+  explicit ExternalRuntime(const RunSetup<M>& setup)
+      : options_(ExternalOptions::parse(setup.options)),
+        storage_(setup.storage),
+        stop_(setup.stop),
+        folder_(options_.folder),
+        store_(store::find_store(options_.store)({.tables = external::tables_of(setup.storage),
+                                                  .folder = folder_.path().string(),
+                                                  .durability = options_.durability,
+                                                  .begin = options_.begin,
+                                                  .stop = &setup.stop.raw()})),
+        types_(accesses_of(setup.signature)) {
+    external::fill_store(storage_, *store_);
+    // relaxed: the workers start later.
+    version_.store(tid::first_of_epoch(storage_.epochs().current()), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] const ExternalOptions& options() const { return options_; }
+  /// The run's stop word.
+  [[nodiscard]] const Shared<M, std::uint64_t>& stop() const { return stop_; }
+
+  /// What a type does; those that are in no signature read.
+  [[nodiscard]] store::Access access_of(int type) const {
+    const auto at = static_cast<std::size_t>(type);
+    return at < types_.size() ? types_[at] : store::Access::read_only;
+  }
+
+  /// A connection for the calling thread, kept until the end of the run; nullptr: it failed, and so
+  /// has the run.
+  [[nodiscard]] store::Connection* connect() {
+    try {
+      auto connection = store_->connect();
+      const std::lock_guard lock(mutex_);
+      connections_.push_back(std::move(connection));
+      return connections_.back().get();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      return nullptr;
+    }
+  }
+
+  /// A version greater than all that transactions have committed by now: it is drawn when a
+  /// transaction has made its reads, so it is greater than the version of each row that it
+  /// overwrites, and than that of a deleted row that it inserts again.
+  [[nodiscard]] std::uint64_t next_version() {
+    // relaxed: every draw differs, and a draw after another in time is greater, because the changes
+    // of one word have one order. No other data depends on it.
+    return version_.fetch_add(tid::kStep, std::memory_order_relaxed) + tid::kStep;
+  }
+
+  /// Ends the run because the store can't go on. The first reason counts.
+  void fail(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = why;
+    // relaxed: the reason is read under the lock.
+    failed_.store(1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool failed() const {
+    return failed_.load(std::memory_order_relaxed) != 0;  // relaxed: as in fail()
+  }
+  [[nodiscard]] std::string failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  /// Ends what the connections wait for. Call it when the stop word is set.
+  void interrupt() {
+    store_->wake();
+    const std::lock_guard lock(mutex_);
+    for (const auto& connection : connections_) connection->interrupt();
+  }
+
+  [[nodiscard]] std::uint64_t syncs() const { return store_->syncs(); }
+
+  /// After the workers have ended: copies the rows back, unless the store has failed.
+  void finish() {
+    if (failed()) return;
+    try {
+      external::take_from_store(storage_, *store_);
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::vector<store::Access> accesses_of(const Signature& signature) {
+    std::vector<store::Access> types;
+    for (const TypeSpec& type : signature.types) {
+      const bool writes =
+          std::any_of(type.accesses.begin(), type.accesses.end(), [](const AccessSpec& access) {
+            return access.kind != AccessKind::read && access.kind != AccessKind::scan;
+          });
+      types.push_back(writes ? store::Access::read_write : store::Access::read_only);
+    }
+    return types;
+  }
+
+  ExternalOptions options_;
+  Storage<M>& storage_;
+  const Shared<M, std::uint64_t>& stop_;
+  store::PrivateFolder folder_;
+  std::unique_ptr<store::Store> store_;
+  std::vector<store::Access> types_;
+  Shared<M, std::uint64_t> version_;
+  Shared<M, std::uint64_t> failed_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::vector<std::unique_ptr<store::Connection>> connections_;
+  std::string failure_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,198 @@
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "check/trial.h"
+#include "driver/session.h"
+#include "driver/session_runs.h"
+#include "scale.h"
+#include "store/map_store.h"
+#include "store/opened_stores.h"
+#include "store/stores.h"
+
+/// Runs in external stores, through a session.
+namespace heddle {
+namespace {
+
+using store::test::why_missing;
+
+/// Rows that all workers change, so that a store that isolates nothing loses updates.
+const OptionMap kMicro{
+    {"name", "micro"}, {"hot_records", "4"}, {"records", "100"}, {"own_records", "50"}};
+/// Inserts, deletes and scans.
+const OptionMap kYcsb{{"name", "ycsb"}, {"index", "ordered"}, {"records", "200"},
+                      {"read", "30"},   {"rmw", "20"},        {"scan", "10"},
+                      {"insert", "20"}, {"delete", "20"},     {"operations", "4"}};
+
+RunOptions in_store(const std::string& store, double seconds) {
+  return {.protocol = "external",
+          .protocol_options = {{"store", store}, {"durability", "off"}},
+          .seconds = test::scaled_seconds(seconds)};
+}
+
+std::string error_of(Session& session, const RunOptions& options) {
+  try {
+    (void)session_runs::run(session, options);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class SessionExternalTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    store::test::add_test_stores();
+    if (const auto why = why_missing(GetParam())) GTEST_SKIP() << *why;
+  }
+};
+
+TEST_P(SessionExternalTest, LeavesAConsistentDatabaseRunAfterRun) {
+  const auto session = open_session(kMicro, 4, 1);
+  for (const char* begin : {"immediate", "deferred"}) {
+    SCOPED_TRACE(begin);
+    RunOptions options = in_store(GetParam(), 0.05);
+    options.protocol_options["begin"] = begin;
+    const Result result =
+        session_runs::run_until(session_runs::all_types_commit, *session, options);
+    EXPECT_TRUE(session_runs::all_types_commit(result));
+    EXPECT_EQ(result.failure, "");
+    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+    // The rows in memory are those of the store: another protocol continues with them.
+    EXPECT_GT(session_runs::run(*session, {.seconds = 0.02}).commits, 0U);
+    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+  }
+}
+
+TEST_P(SessionExternalTest, HasSerializableHistories) {
+  for (const OptionMap& workload : {kMicro, kYcsb}) {
+    SCOPED_TRACE(workload.at("name"));
+    Trial trial;
+    trial.workload = workload;
+    trial.run = in_store(GetParam(), 0.1);
+    const Verdict verdict = run_trial(trial, [] { return false; });
+    EXPECT_GT(verdict.report.transactions, 0U);
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+  }
+}
+
+/// Also its types that read snapshots, and keys of three words.
+TEST_P(SessionExternalTest, RunsTpcc) {
+  if (test::kSanitized || GetParam() == "map") GTEST_SKIP() << "its many rows would take seconds";
+  const auto session = open_session({{"name", "tpcc"}, {"mix", "full"}}, 2, 1);
+  const Result result =
+      session_runs::run_until(session_runs::all_types_commit, *session, in_store(GetParam(), 0.1));
+  EXPECT_TRUE(session_runs::all_types_commit(result));
+  for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+}
+
+#if defined(__SANITIZE_THREAD__)  // see store/connection_test.cc
+INSTANTIATE_TEST_SUITE_P(Stores, SessionExternalTest, testing::Values("map"),
+                         [](const auto& test) { return test.param; });
+#else
+INSTANTIATE_TEST_SUITE_P(Stores, SessionExternalTest, testing::Values("map", "sqlite"),
+                         [](const auto& test) { return test.param; });
+#endif
+
+/// A store whose reads are outside of its transactions.
+TEST(SessionExternalFaults, AreFoundByTheChecker) {
+  store::test::add_test_stores();
+  Trial trial;
+  trial.workload = kMicro;
+  trial.run = in_store("outside", 0.05);
+  for (int tries = 0; tries < 20; ++tries) {
+    const Verdict verdict = run_trial(trial, [] { return false; });
+    if (!verdict.report.anomalies.empty()) return;
+    trial.run.seconds *= 1.5;
+  }
+  ADD_FAILURE() << "lost updates were not found";
+}
+
+/// A connection that is lost after some commits.
+class Losing final : public store::test::Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  store::Status commit() override {
+    return left.fetch_sub(1) > 0 ? Forwarding::commit() : store::Status::lost;
+  }
+  [[nodiscard]] const std::string& error() const override {
+    static const std::string text = "store losing: the disk is full (/data); free space there";
+    return text;
+  }
+  static inline std::atomic<int> left{0};
+};
+
+TEST(SessionExternalFaults, EndARunThatKeepsWhatItMeasured) {
+  store::add_store("losing", [](const store::StoreSetup& setup) {
+    return std::make_unique<store::test::Wrapped<Losing>>(
+        std::make_unique<store::test::MapStore>(setup));
+  });
+  constexpr int kCommits = 50;
+  const auto session = open_session(kMicro, 2, 1);
+  Losing::left = kCommits;
+  const auto start = std::chrono::steady_clock::now();
+  RunOptions options = in_store("losing", 60);
+  options.protocol_options.erase("durability");
+  const Result result = session_runs::run(*session, options);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_EQ(result.failure, "store losing: the disk is full (/data); free space there");
+  EXPECT_EQ(result.commits, static_cast<std::uint64_t>(kCommits));
+  EXPECT_NE(result.to_json().find("\"failure\":\"store losing"), std::string::npos);
+  // The rows in memory are those before the run, and the session can run again.
+  for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+  EXPECT_GT(session_runs::run(*session, {.seconds = 0.02}).commits, 0U);
+
+  Losing::left = kCommits;
+  Trial trial;
+  trial.workload = kMicro;
+  trial.run = options;
+  const Verdict verdict = run_trial(trial, [] { return false; });
+  ASSERT_EQ(verdict.findings.size(), 1U);
+  EXPECT_EQ(verdict.findings.front().find("failed: store losing"), 0U);
+}
+
+TEST(SessionExternal, NeedsRealCores) {
+#if !defined(__SANITIZE_THREAD__)
+  const auto session = open_session(kMicro, 2, 1, {.kind = "virtual"});
+  EXPECT_EQ(error_of(*session, {.protocol = "external", .seconds = 0.001}),
+            "protocol external waits for a database, which stops all virtual cores; open the "
+            "session on machine threads");
+#endif
+}
+
+TEST(SessionExternal, NamesTheFolderThatItCannotUse) {
+  const auto session = open_session(kMicro, 2, 1);
+  store::test::add_test_stores();
+  RunOptions options = in_store("map", 0.02);
+  options.protocol_options["folder"] = "/nonexistent";
+  EXPECT_EQ(error_of(*session, options)
+                .find("store: no folder for the database can be made in "
+                      "/nonexistent: No such file"),
+            0U);
+}
+
+TEST(SessionExternal, LeavesNoFolder) {
+  if (const auto why = why_missing("sqlite")) GTEST_SKIP() << *why;
+#if !defined(__SANITIZE_THREAD__)
+  const std::filesystem::path place = std::filesystem::path(testing::TempDir()) / "heddle-runs";
+  std::filesystem::create_directory(place);
+  const auto session = open_session(kMicro, 2, 1);
+  RunOptions options = in_store("sqlite", 0.02);
+  options.protocol_options["folder"] = place.string();
+  EXPECT_EQ(error_of(*session, options), "");
+  EXPECT_TRUE(std::filesystem::is_empty(place));
+  std::filesystem::remove_all(place);
+#endif
+}
+
+}  // namespace
+}  // namespace heddle
