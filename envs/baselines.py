@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from envs.engine_interface import load_engine
-from envs.subject import NATIVE, Subject, of_policy
+from envs.subject import EXTERNAL, NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
 from policies.shipped import in_library, library_names
@@ -22,7 +22,7 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """Matches a name followed by an admission policy, such as `silo+smf`."""
 
-_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[a-z0-9_.-]+)+)")
+_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[\w./~-]+)+)")
 """Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`."""
 
 
@@ -79,21 +79,31 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
         return tuned().silo()
     native = native_subjects()
     if name in native:
-        return native[name]
+        subject = native[name]
+        return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
     if with_options := _WITH_OPTIONS.fullmatch(name):
         protocol = with_options["name"]
         if protocol in native:
             options = dict(part.split("=") for part in with_options["options"][1:].split(":"))
             subject = native[protocol]
             options = {**subject.options, **options}
-            try:
-                load_engine().check_protocol(subject.protocol, options, signature.to_dict())
-            except ValueError as error:
-                raise UnknownPolicyError(f"policy={name}: {error}") from None
-            return replace(subject, name=name, options=options)
+            return _checked(replace(subject, name=name, options=options), signature)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
+
+
+def _checked(subject: Subject, signature: Signature) -> Subject:
+    """Return the subject of a native protocol if the engine accepts its options.
+
+    Raises:
+        UnknownPolicyError: it does not, or was built without the store that they name.
+    """
+    try:
+        load_engine().check_protocol(subject.protocol, subject.options, signature.to_dict())
+    except ValueError as error:
+        raise UnknownPolicyError(f"policy={subject.name}: {error}") from None
+    return subject
 
 
 def native_subjects() -> dict[str, Subject]:

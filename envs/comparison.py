@@ -397,7 +397,8 @@ def compare(
 
     Consistency is checked in every repeat that may be the last, so not in a comparison that Ctrl-C
     ended. After a violation there are no further repeats. A policy that fails after its first run
-    keeps its runs and is left out of later repeats; the failure counts as a violation.
+    keeps its runs and is left out of later repeats; the failure counts as a violation. If its first
+    run failed with a result, it keeps that result.
 
     Args:
         run_round: measures the subjects of a repeat.
@@ -411,7 +412,7 @@ def compare(
         One row per policy, with the warnings and violations of all runs.
 
     Raises:
-        MeasuringError: the first run of a policy failed.
+        MeasuringError: the first run of a policy failed without a result.
     """
     rows = [Row(subject) for subject in subjects]
     violations: list[str] = []
@@ -425,6 +426,8 @@ def compare(
                 break
             last = repeat + 1 in plan.analyses
             for row, outcome in _repeat(run_round, shuffled, plan, seed + repeat, check=last):
+                if isinstance(outcome, MeasuringError):
+                    _keep_only_run(row, outcome.result)
                 if isinstance(outcome, MeasuringError) and row.repeats:
                     # Keep hours of earlier runs: memory may have been too small for the check only.
                     failed.add(id(row))
@@ -471,11 +474,15 @@ def _repeat(
         ):
             yield rows[index], outcome
     except Interrupted as stop:
-        if stop.index is not None and stop.result is not None and stop.result.commits:
-            row = rows[stop.index]
-            if not row.repeats:
-                row.repeats.append(stop.result)
+        if stop.index is not None:
+            _keep_only_run(rows[stop.index], stop.result)
         raise
+
+
+def _keep_only_run(row: Row, cut_short: Result | None) -> None:
+    """Keep a run that ended early if its policy has no other one."""
+    if not row.repeats and cut_short is not None and cut_short.commits:
+        row.repeats.append(cut_short)
 
 
 def _attributed_violations(subject: Subject, result: Result) -> list[str]:

@@ -6,7 +6,15 @@ from envs.result import Result
 
 
 class MeasuringError(RuntimeError):
-    """A run failed in the engine; the message is the engine's."""
+    """A run failed in the engine; the message is the engine's.
+
+    Attributes:
+        result: the result of the run up to the failure, or None.
+    """
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class Interrupted(KeyboardInterrupt):

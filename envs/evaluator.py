@@ -26,7 +26,7 @@ from envs.objective import THROUGHPUT, Objective
 from envs.result import Machine, Result
 from envs.round import Outcome, run_in_turns
 from envs.run_options import run_options
-from envs.subject import Subject
+from envs.subject import EXTERNAL, Subject
 from envs.timeline import Timeline
 from envs.trial import Trial, Verdict
 from envs.workload import engine_workload
@@ -400,7 +400,8 @@ class Evaluator:
                 cut_short = Result.from_dict(self._with_host(cut_short, meter))
             raise Interrupted(cut_short) from None
         except ValueError as error:
-            if not subject.schedule:
+            # Only the engine knows whether there are hints for a schedule, and cores for a store.
+            if not subject.schedule and subject.protocol != EXTERNAL:
                 raise
             raise MeasuringError(f"{subject.name}: {error}") from error
         except MemoryError as error:
@@ -409,7 +410,10 @@ class Evaluator:
         except RuntimeError as error:  # the engine's own among them
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
-        return self._within_memory(self._with_host(raw, meter), subject, seconds)
+        raw = self._with_host(raw, meter)
+        if failure := raw.get("failure"):  # of an external store
+            raise MeasuringError(f"{subject.name}: {failure}", Result.from_dict(raw))
+        return self._within_memory(raw, subject, seconds)
 
     def _run(self, session: Any, options: Any, check: bool) -> dict[str, Any]:
         """Return the engine's result; repeat a run once if its copied process was killed.

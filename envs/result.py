@@ -199,6 +199,8 @@ class Result:
         resident_bytes: resident memory of the process after the run in bytes; None on virtual
             cores.
         short_of_memory: whether the run ended early for lack of memory.
+        syncs: how often an external store waited in the window until data was on disk; None without
+            one.
     """
 
     protocol: str
@@ -226,6 +228,7 @@ class Result:
     database_bytes: int | None = None
     resident_bytes: int | None = None
     short_of_memory: bool = False
+    syncs: int | None = None
 
     @property
     def kept_up(self) -> float | None:
@@ -285,6 +288,7 @@ class Result:
         aborts = source.get("aborts", {})
         arrivals = source.get("arrivals")
         schedule = source.get("schedule")
+        syncs = source.get("syncs")
         return cls(
             protocol=str(source.get("protocol", "")),
             policy=str(source.get("policy", "")),
@@ -309,6 +313,7 @@ class Result:
             others=None if others is None else float(others),
             **{name: int(memory[name]) for name in _MEMORY if name in memory},
             short_of_memory=bool(memory.get("short", False)),
+            syncs=None if syncs is None else int(syncs),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -325,8 +330,9 @@ class Result:
         if memory["grown_bytes"] is not None:
             known = {name: size for name, size in memory.items() if size is not None}
             plain["memory"] = known | {"short": short}
-        if plain["others"] is None:
-            del plain["others"]
+        for absent in ("others", "syncs"):
+            if plain[absent] is None:
+                del plain[absent]
         plain["machine"] = self.machine.as_dict()
         for absent in ("arrivals", "schedule", "intervals", "switches"):
             if not plain[absent]:

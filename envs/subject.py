@@ -10,6 +10,9 @@ from types import MappingProxyType
 from policies.protocol import protocol_name
 from policies.schedule import FIFO, schedule_options
 
+EXTERNAL = "external"
+"""The protocol whose transactions run in an external store."""
+
 
 @dataclass(frozen=True)
 class Subject:

@@ -28,6 +28,7 @@ from rich.progress import Progress
 
 from envs import Evaluator, MeasuringError, subject_of, untuned
 from envs.baselines import native_subjects
+from envs.subject import EXTERNAL
 from envs.trial import Trial
 from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
 from envs.trial_pool import TrialPool
@@ -133,10 +134,15 @@ def churn(case: Case) -> Verdict:
     return Verdict(case, figures, faults)
 
 
+def in_memory() -> list[str]:
+    """Return the names of the native protocols that run in the engine's own tables."""
+    return [name for name, subject in native_subjects().items() if subject.protocol != EXTERNAL]
+
+
 def cases(arguments: argparse.Namespace) -> Iterator[tuple[Case, ...]]:
     """Yield two batches: runs that may share the cores, then runs whose memory is measured."""
     tables = [*SEEDS, "tebaldi", *(f"random:{seed}" for seed in range(arguments.random))]
-    names = [*native_subjects(), *tables]
+    names = [*in_memory(), *tables]
     yield tuple(
         Case("tpcc", name, workers, arguments.seconds)
         for name, workers in itertools.product(names, arguments.workers)
@@ -206,7 +212,7 @@ def check_trials(
             workload=workload,
             machine={"kind": "virtual"},
             cores=CORES,
-            policies=[*native_subjects(), "occ", "two_phase_locking_star", "ic3", SWITCHING],
+            policies=[*in_memory(), "occ", "two_phase_locking_star", "ic3", SWITCHING],
             random=9,
             draw=True,
             schedules=core_schedules(),

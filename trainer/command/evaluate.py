@@ -73,10 +73,11 @@ def evaluate(
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
-    two_phase_locking_no_wait, mvto, mvschedo, aria, occ, two_phase_locking_star, ic3, tebaldi,
-    random:SEED, a table of heddle policy list, or the path of a policy file. Options of
-    two_phase_locking and aria may follow, such as two_phase_locking:conflict=detect:grant=vats, and
-    groups of tebaldi, such as tebaldi:new_order.payment:delivery. An admission policy may follow
+    two_phase_locking_no_wait, mvto, mvschedo, aria, external, occ, two_phase_locking_star, ic3,
+    tebaldi, random:SEED, a table of heddle policy list, or the path of a policy file. Options of
+    two_phase_locking, aria and external may follow, such as
+    two_phase_locking:conflict=detect:grant=vats, and groups of tebaldi, such as
+    tebaldi:new_order.payment:delivery. An admission policy may follow
     (fifo, smf, tsdefer or partition), such as silo+smf; schedule.policy= sets that of all others.
     Ratios are relative to reference=, by default the first policy. Ctrl-C shows the results so far.
 

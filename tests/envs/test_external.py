@@ -1,0 +1,120 @@
+"""Runs in an external store: through the evaluator and the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, subject_of, untuned
+from envs.subject import EXTERNAL
+
+WORKLOAD = {"name": "smallbank", "accounts": "1000"}
+
+
+def missing() -> str | None:
+    """Return why the engine is built without SQLite; None if it has it."""
+    try:
+        engine.check_protocol("external", {"store": "sqlite"})
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+needs_sqlite = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+@pytest.fixture(name="evaluator")
+def opened() -> Evaluator:
+    return Evaluator(WORKLOAD, 2)
+
+
+@needs_sqlite
+def test_a_run_is_consistent_and_leaves_no_folder(evaluator: Evaluator, tmp_path: Path) -> None:
+    names = ["external", f"external:durability=normal:folder={tmp_path}", "external:begin=deferred"]
+    subjects = [subject_of(name, evaluator.signature, untuned) for name in names]
+    found = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 1, 0.0), seed=1)
+    assert found.violations == []
+    assert all(row.repeats[0].commits > 0 for row in found.rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_sqlite
+def test_a_killed_run_is_swept_by_the_next(evaluator: Evaluator, tmp_path: Path) -> None:
+    script = f"""
+        from envs import Evaluator, subject_of, untuned
+        evaluator = Evaluator({WORKLOAD!r}, 2)
+        subject = subject_of("external:folder={tmp_path}", evaluator.signature, untuned)
+        evaluator.run(subject, 60.0, warmup=0.0, seed=1)
+    """
+    running = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
+    try:
+        while not list(tmp_path.glob("heddle-store-*/database.sqlite-wal")):
+            assert running.poll() is None
+    finally:
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    (left,) = tmp_path.iterdir()
+    subject = subject_of(f"external:folder={tmp_path}", evaluator.signature, untuned)
+    evaluator.run(subject, 0.05, warmup=0.0, seed=1)
+    assert not left.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_sqlite
+def test_a_failure_names_its_cause_and_keeps_what_was_measured(
+    evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = subject_of(f"external:folder={tmp_path / 'no'}", evaluator.signature, untuned)
+    with pytest.raises(MeasuringError, match=r"no folder .* can be made in .*; name a folder"):
+        evaluator.run(subject, 0.05, warmup=0.0, seed=1)
+
+    lost = "store sqlite: database or disk is full (/data/database.sqlite); free space there"
+    measured = evaluator._run
+
+    def failing(*arguments: Any) -> dict[str, Any]:
+        return measured(*arguments) | {"failure": lost}
+
+    monkeypatch.setattr(evaluator, "_run", failing)
+    plan = ComparisonPlan(0.05, 3, 0.0)
+    silo = subject_of("silo", evaluator.signature, untuned)
+    found = compare(evaluator.run_round, [silo], plan, seed=1)
+    (row,) = found.rows
+    assert len(row.repeats) == 1
+    assert row.repeats[0].commits > 0
+    (violation,) = found.violations
+    assert lost in violation
+
+
+def test_it_needs_real_cores() -> None:
+    virtual = Evaluator(WORKLOAD, 2, machine={"kind": "virtual"})
+    with pytest.raises(MeasuringError, match="open the session on machine threads"):
+        virtual.run(Subject(EXTERNAL, EXTERNAL), 0.001, warmup=0.0, seed=1)
+
+
+def test_a_store_that_is_not_built_names_its_package(tmp_path: Path) -> None:
+    """The library stands alone: without modules next to it, it has no stores."""
+    source = engine._engine.__file__
+    script = f"""
+        import importlib.util, shutil
+        path = shutil.copy("{source}", "{tmp_path}/copied.so")
+        spec = importlib.util.spec_from_file_location("engine._engine", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        try:
+            module.check_protocol("external", {{}})
+        except ValueError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "store sqlite: this build lacks it" in printed
+    assert "apt-get install libsqlite3-dev" in printed
+    assert "make -B setup" in printed
