@@ -17,7 +17,7 @@ from envs.objective import THROUGHPUT, Limit, Objective
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
-from envs.subject import Subject
+from envs.subject import EXTERNAL, Subject
 from envs.type_result import Latency
 
 SCHEMA_VERSION = 1
@@ -263,7 +263,8 @@ class Comparison:
         machine, host = self.rows[0].machine, self.host or Host()
         short = self._short_of_memory()
         disturbed = disturbance_warning(self.others, machine)
-        found = [*machine_warnings(machine, host), disturbed, short]
+        takes_turns = any(row.subject.protocol != EXTERNAL for row in self.rows)
+        found = [*machine_warnings(machine, host, takes_turns), disturbed, short]
         return [warning for warning in found if warning is not None]
 
     @property

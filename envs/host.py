@@ -102,18 +102,20 @@ def local_machine(kind: str, cores: int) -> Machine:
     return Machine(kind, cores, usable_cores() if kind == "threads" else None)
 
 
-def machine_warnings(machine: Machine, host: Host) -> list[str]:
+def machine_warnings(machine: Machine, host: Host, takes_turns: bool = True) -> list[str]:
     """Return the reasons to doubt figures of real cores before a run, one sentence each.
 
     Args:
         machine: the machine that the run uses.
         host: the machine and system that it runs on.
+        takes_turns: whether workers beyond the number of cores take turns. Those of external stores
+            don't, because they wait most of the time.
     """
     if machine.kind != "threads":
         return []
     found = []
     real = machine.real_cores
-    if real is not None and machine.cores > real:
+    if takes_turns and real is not None and machine.cores > real:
         found.append(
             f"{machine.cores} workers share {_counted(real, 'core')} and take turns: the figures "
             f"are not those of {machine.cores} cores; use machine.cores={real}, or simulate them "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -12,6 +13,11 @@ from policies.schedule import FIFO, schedule_options
 
 EXTERNAL = "external"
 """The protocol whose transactions run in an external store."""
+
+
+def is_external(name: str) -> bool:
+    """Return whether a name after `policy=` is `external`, with or without options."""
+    return re.match(rf"{EXTERNAL}\b", name) is not None
 
 
 @dataclass(frozen=True)

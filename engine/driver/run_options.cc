@@ -41,8 +41,8 @@ void validate(const RunOptions& options, const RunGround& ground) {
   }
   if (is_external(options.protocol) && ground.single_threaded) {
     refuse(
-        "protocol external waits for a database, which stops all virtual cores; open the session "
-        "on machine threads");
+        "protocol external waits for a database, which would stop all virtual cores; use "
+        "machine=threads");
   }
   const bool executes = executes_policy(options.protocol);
   if (executes && options.policy == nullptr) {

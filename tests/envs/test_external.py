@@ -95,7 +95,7 @@ def test_a_failure_names_its_cause_and_keeps_what_was_measured(
 
 def test_it_needs_real_cores() -> None:
     virtual = Evaluator(WORKLOAD, 2, machine={"kind": "virtual"})
-    with pytest.raises(MeasuringError, match="open the session on machine threads"):
+    with pytest.raises(MeasuringError, match="use machine=threads"):
         virtual.run(Subject(EXTERNAL, EXTERNAL), 0.001, warmup=0.0, seed=1)
 
 

@@ -72,6 +72,10 @@ def test_reliable_measurements_have_no_warning(machine: Machine, host: Host) -> 
     assert machine_warnings(machine, host) == []
 
 
+def test_workers_of_external_stores_may_outnumber_the_cores() -> None:
+    assert machine_warnings(Machine("threads", 24, 2), GOOD, takes_turns=False) == []
+
+
 def test_this_host_is_described() -> None:
     host = this_host()
     assert host.cores >= 1

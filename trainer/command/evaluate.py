@@ -24,6 +24,7 @@ from envs import (
 )
 from envs.mix import Shortfall
 from envs.objective import THROUGHPUT, Objective
+from envs.subject import is_external
 from policies import from_json
 from traces.result_file import JSON, file_text, print_json, with_format
 from traces.spelling import visible
@@ -254,7 +255,10 @@ def measure(config: EvaluateConfig) -> Comparison:
         UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
         MeasuringError: a policy can't run.
     """
-    evaluator = open_evaluator(config.workload, config.machine, config.seed)
+    takes_turns = not all(map(is_external, config.policy))
+    evaluator = open_evaluator(
+        config.workload, config.machine, config.seed, takes_turns=takes_turns
+    )
     try:
         with make_display(make_progress_console()) as display:
             return _compare(config, evaluator, display)

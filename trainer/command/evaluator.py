@@ -16,6 +16,7 @@ def open_evaluator(
     machine: MachineConfig,
     seed: int,
     grown_bytes_max: int = GROWN_BYTES_MAX,
+    takes_turns: bool = True,
 ) -> Evaluator:
     """Open an evaluator for a workload on a machine.
 
@@ -24,11 +25,12 @@ def open_evaluator(
         machine: the settings of the machine.
         seed: of the population.
         grown_bytes_max: growth, in bytes, after which the database is reloaded.
+        takes_turns: whether workers beyond the number of cores take turns.
 
     Raises:
         UsageError: there is no such workload or machine, or it has no such options.
     """
-    warn_about_machine(machine.kind, machine.cores)
+    warn_about_machine(machine.kind, machine.cores, takes_turns)
     try:
         return Evaluator(
             workload_options(workload),
