@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from envs.bounds import BOUNDS
 from envs.engine_interface import load_engine
 from envs.subject import EXTERNAL, NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
@@ -77,6 +78,11 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
         return replace(subject, name=name, schedule=schedule)
     if name == TUNED:
         return tuned().silo()
+    if name in BOUNDS:
+        raise UnknownPolicyError(
+            f"policy={name}: only heddle evaluate has this name, in policy=; give "
+            f"{' and '.join(BOUNDS[name])} instead"
+        )
     native = native_subjects()
     if name in native:
         subject = native[name]

@@ -100,6 +100,8 @@ NATIVE: Mapping[str, Subject] = MappingProxyType(
         "two_phase_locking_no_wait": Subject(
             "two_phase_locking_no_wait", "two_phase_locking", options={"conflict": "no_wait"}
         ),
+        # Rows belong to a partition by their key: in TPC-C by warehouse.
+        "cormcc": Subject("cormcc", "two_phase_locking", options={"partitions": "64"}),
         # What fails runs again in the next batch, before all that begin there.
         "aria": Subject("aria", "aria", backoff="none"),
     }

@@ -10,6 +10,8 @@ namespace heddle {
 
 namespace {
 
+constexpr std::size_t kMostPartitions = 65'536;
+
 bool uses_dependencies(const std::string& grant) {
   return grant == grant::Ldsf::kName || grant == grant::Bldsf::kName ||
          grant == grant::Hldsf::kName;
@@ -55,6 +57,17 @@ void LockingOptions::read(OptionReader& reader) {
       reader.reject("rank", ranks, "a digit for each transaction type, such as 20100");
     }
     policy.ranks.push_back(digit - '0');
+  }
+
+  reader.integer(
+      "partitions", partitions, 0, kMostPartitions,
+      "of the data, each locked or validated, whichever is faster (CormCC); 0: all locked");
+
+  const std::uint64_t usual_span = span;
+  reader.integer("span", span, 2, 1'000'000,
+                 "with partitions, measured transactions of one between two decisions");
+  if (span != usual_span && partitions == 0) {
+    reader.reject("span", std::to_string(span), "none, or partitions of 1 or more");
   }
 
   // wait_die lets a request wait for those ahead of it only: in another order it would wait for

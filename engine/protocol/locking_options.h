@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "model/options.h"
@@ -14,6 +16,10 @@ struct LockingOptions {
   ConflictRule rule = ConflictRule::wait_die;
   std::string grant = "fifo";
   grant::Options policy = {};
+  /// Of the data, each of which is locked or validated (protocol/partition_modes.h); 0: all records
+  /// are locked.
+  std::size_t partitions = 0;
+  std::uint64_t span = 384;  ///< measured transactions of a partition between two decisions
 
   /// Declares each option and reads its value.
   /// @throws std::invalid_argument for a value that would have no effect

@@ -11,6 +11,7 @@
 #include "protocol/lock_table.h"
 #include "protocol/locking_options.h"
 #include "protocol/optimistic.h"
+#include "protocol/partition_modes.h"
 #include "protocol/protocol.h"
 #include "protocol/stored_procedure.h"
 #include "protocol/timeline.h"
@@ -27,6 +28,9 @@ struct LockRuntime {
         rule(options.rule),
         plan(plan_locks(signature)),
         table(worker_count, stop, make_graph(worker_count, signature.types.size(), options)),
+        modes(options.partitions == 0
+                  ? nullptr
+                  : std::make_unique<PartitionModes<M>>(options.partitions, options.span)),
         owners(new LockOwner<M>[static_cast<std::size_t>(worker_count)]) {
     for (int worker = 0; worker < worker_count; ++worker) owners[worker].worker = worker;
     for (TableBase<M>* base : storage.tables()) {
@@ -40,6 +44,7 @@ struct LockRuntime {
   ConflictRule rule;
   LockPlan plan;
   LockTable<M> table;
+  std::unique_ptr<PartitionModes<M>> modes;  ///< nullptr: all records are locked
   std::unique_ptr<LockOwner<M>[]> owners;
 
  private:
@@ -57,6 +62,9 @@ struct LockRuntime {
 ///
 /// All locks are held until the commit is installed. The commit itself is Silo's: with every record
 /// locked its validation of records cannot fail, and costs one comparison per record.
+///
+/// With LockingOptions::partitions only some partitions of the data are locked. The others are
+/// accessed as under Silo, and the commit's validation is what keeps them right.
 template <class M>
 class LockingTransaction final : public OptimisticCore<M>,
                                  public StoredProcedureApi<M, LockingTransaction<M>> {
@@ -69,13 +77,17 @@ class LockingTransaction final : public OptimisticCore<M>,
   using Core::conflict;
 
   LockingTransaction(Storage<M>& storage, int worker, LockRuntime<M>& runtime)
-      : Core(storage, worker), runtime_(runtime), owner_(runtime.owners[worker]) {}
+      : Core(storage, worker),
+        runtime_(runtime),
+        owner_(runtime.owners[worker]),
+        touched_(runtime.modes.get()) {}
 
   /// @param retry another attempt at the same transaction: it keeps its age
   void begin(bool retry, int type = 0) {
     assert(owner_.held == 0);
     Core::begin_core();
     if (!retry) age_ = {M::now(), this->worker()};
+    touched_.begin(!retry);
     lock_of_entry_.clear();
     highest_ = {};
     owner_.waited = 0;
@@ -89,6 +101,7 @@ class LockingTransaction final : public OptimisticCore<M>,
     timeline::tell<M>(timeline::What::release);
     runtime_.table.committed(owner_);
     release_all();
+    touched_.committed();
     return true;
   }
 
@@ -113,7 +126,7 @@ class LockingTransaction final : public OptimisticCore<M>,
     entry = place.entry;
     if (entry != AccessSet<M>::kNone) return Core::look_again(entry, bytes);
     Request* lock = nullptr;
-    if (table.written()) {
+    if (table.written() && locks(table, record)) {
       lock = acquire(state, table, record, for_update(state));
       if (lock == nullptr) return Look::stop;
     }
@@ -133,14 +146,21 @@ class LockingTransaction final : public OptimisticCore<M>,
     if (!result.inserted) {
       entry = set_.find(result.record);
       if (entry != AccessSet<M>::kNone) return Core::adopt(state, table, result, entry);
-      Request* lock = acquire(state, table, result.record, true);
-      if (lock == nullptr) return Look::stop;
+      Request* lock = nullptr;
+      if (locks(table, result.record)) {
+        lock = acquire(state, table, result.record, true);
+        if (lock == nullptr) return Look::stop;
+      }
       const Look found = Core::adopt(state, table, result, entry);
       if (found != Look::gone) lock_of_entry_.push_back(lock);
       return found;
     }
     const Look placed = Core::adopt(state, table, result, entry);
     if (placed != Look::absent) return placed;
+    if (!locks(table, result.record)) {
+      lock_of_entry_.push_back(nullptr);
+      return placed;
+    }
     lock_of_entry_.push_back(acquire(state, table, result.record, true));
     if (lock_of_entry_.back() == nullptr) return Look::stop;
     // Until the lock was granted another transaction may have made the placeholder a row. acquire:
@@ -157,6 +177,11 @@ class LockingTransaction final : public OptimisticCore<M>,
  private:
   [[nodiscard]] bool for_update(AccessId state) const {
     return state != kNoState && runtime_.plan.reads_for_update[state];
+  }
+
+  [[nodiscard]] bool locks(const TableBase<M>& table, const Record<M>* record) {
+    return runtime_.modes == nullptr ||
+           touched_.locks(table.order_of(record) >> table.partition_shift());
   }
 
   Request* acquire(AccessId state, TableBase<M>& table, Record<M>* record, bool exclusive) {
@@ -180,7 +205,10 @@ class LockingTransaction final : public OptimisticCore<M>,
 
   bool make_exclusive(std::uint32_t entry) {
     Request* lock = lock_of_entry_[entry];
-    assert(lock != nullptr && "a table that is written is locked when read");
+    if (lock == nullptr) {
+      assert(runtime_.modes != nullptr && "a table that is written is locked when read");
+      return true;  // its partition was not locked; the commit validates the record
+    }
     if (lock->exclusive) return true;
     if (runtime_.table.upgrade(*lock, runtime_.rule)) return true;
     conflict(reason_to_die(), set_[entry].state);
@@ -206,6 +234,7 @@ class LockingTransaction final : public OptimisticCore<M>,
   LockOwner<M>& owner_;
   LockAge age_;
   LockOrder highest_;
+  TouchedPartitions<M> touched_;
   std::vector<Request*> lock_of_entry_;  ///< parallel to the access set; nullptr: never locked
   // A deque: requests stay where they are while the pool grows.
   std::deque<Request> requests_;

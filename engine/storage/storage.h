@@ -66,6 +66,11 @@ class TableBase {
   [[nodiscard]] bool written() const { return written_; }
   void set_written(bool written) { written_ = written; }
 
+  /// How many low bits of a key's first word do not decide the partition of its row, where data is
+  /// partitioned (protocol/partition_modes.h).
+  [[nodiscard]] std::uint8_t partition_shift() const { return partition_shift_; }
+  void set_partition_shift(std::uint8_t bits) { partition_shift_ = bits; }
+
  protected:
   bool in_snapshots_ = true;
 
@@ -75,6 +80,7 @@ class TableBase {
   TableKind kind_;
   std::uint32_t lock_rank_ = 0;
   bool written_ = true;
+  std::uint8_t partition_shift_ = 0;
   std::uint32_t row_bytes_;
 };
 

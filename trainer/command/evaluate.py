@@ -22,6 +22,7 @@ from envs import (
     untuned,
     with_backoff,
 )
+from envs.bounds import measured_names, with_bounds
 from envs.mix import Shortfall
 from envs.objective import THROUGHPUT, Objective
 from envs.subject import is_external
@@ -74,12 +75,12 @@ def evaluate(
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
-    two_phase_locking_no_wait, mvto, mvschedo, aria, external, occ, two_phase_locking_star, ic3,
-    tebaldi, random:SEED, a table of heddle policy list, or the path of a policy file. Options of
-    two_phase_locking, aria and external may follow, such as
+    two_phase_locking_no_wait, cormcc, cormcc_bound, mvto, mvschedo, aria, external, occ,
+    two_phase_locking_star, ic3, tebaldi, random:SEED, a table of heddle policy list, or the path of
+    a policy file. Options of two_phase_locking, aria and external may follow, such as
     two_phase_locking:conflict=detect:grant=vats, and groups of tebaldi, such as
-    tebaldi:new_order.payment:delivery. An admission policy may follow
-    (fifo, smf, tsdefer or partition), such as silo+smf; schedule.policy= sets that of all others.
+    tebaldi:new_order.payment:delivery. An admission policy may follow (fifo, smf, tsdefer or
+    partition), such as silo+smf; schedule.policy= sets that of all others.
     Ratios are relative to reference=, by default the first policy. Ctrl-C shows the results so far.
 
     A policy from a file, the library or a registry gets a verdict against the best of the other
@@ -274,10 +275,10 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
 
     schedule = schedule_options(config.schedule, evaluator.signature)
 
-    names = config.policy
+    names = measured_names(config.policy)
     if config.reference is not None:
         refuse_unknown_reference(config.reference, evaluator)
-        names = list(dict.fromkeys([config.reference, *config.policy]))
+        names = list(dict.fromkeys([config.reference, *names]))
     # Read all policies once, before the sweep: a name may be wrong, and a file may change.
     named = (subject_of(name, evaluator.signature, untuned) for name in names)
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
@@ -299,7 +300,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     comparison = compare_until(
         run_round, subjects, _plan(config, objective), config.seed, display, decided, config.verdict
     )
-    return limited(chosen, evaluator.signature, comparison)
+    return with_bounds(limited(chosen, evaluator.signature, comparison), config.policy)
 
 
 def _workload_words(config: EvaluateConfig) -> str:

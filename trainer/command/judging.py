@@ -16,6 +16,7 @@ from envs import (
     finished,
     policy_names,
 )
+from envs.bounds import BOUNDS
 from envs.objective import Objective
 from policies import Signature, is_seed
 from trainer.command.errors import UsageError
@@ -34,7 +35,7 @@ from trainer.objective import (
 def is_learned(name: str) -> bool:
     """Return whether a name is that of a table other than the known algorithms."""
     plain = name.partition("+")[0]
-    return plain not in policy_names() and not is_seed(plain)
+    return plain not in {*policy_names(), *BOUNDS} and not is_seed(plain)
 
 
 def unlimited(config: ObjectiveConfig, signature: Signature, names: Sequence[str]) -> Objective:

@@ -25,6 +25,7 @@ from envs import (
     untuned,
     with_backoff,
 )
+from envs.bounds import measured_names, with_bounds
 from envs.host import this_host
 from envs.transfer import Column, Place, Transfer
 from envs.transfer_table import transfer_table
@@ -134,9 +135,10 @@ class _OpenPlace:
                 tuned = tune_silo(run_round, config.tuning, config.seed, display)
                 subjects = with_backoff(subjects, tuned)
             plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
-            return compare_shown(
+            compared = compare_shown(
                 run_round, subjects, plan, config.seed, display, f"{number} compare"
             )
+            return with_bounds(compared, config.policy)
 
 
 def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
@@ -165,7 +167,7 @@ def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
 
 def _named(config: EvaluateConfig, evaluator: Evaluator) -> list[Subject]:
     """Return the reference and the policies, each once."""
-    names = dict.fromkeys([reference_of(config), *config.policy])
+    names = dict.fromkeys([reference_of(config), *measured_names(config.policy)])
     return [subject_of(name, evaluator.signature, untuned) for name in names]
 
 

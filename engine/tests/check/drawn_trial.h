@@ -20,6 +20,7 @@ enum class Bias : std::uint8_t {
   churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
   timestamps,  ///< transactions are ordered by timestamps
   batches,     ///< transactions commit in batches
+  partitions,  ///< some data is locked, some validated
 };
 
 /// Options of two_phase_locking; wait-die in a third of the trials.
@@ -27,6 +28,14 @@ inline std::map<std::string, std::string> drawn_locking(Random& random) {
   if (random.below(3) == 0) return {};
   const std::vector<std::string> grants = grant::Policies::names();
   return {{"conflict", "detect"}, {"grant", grants[random.below(grants.size())]}};
+}
+
+/// Options of two_phase_locking in partitions.
+inline std::map<std::string, std::string> drawn_partitions(Random& random) {
+  std::map<std::string, std::string> options = drawn_locking(random);
+  options["partitions"] = std::to_string(random.between(1, 4));
+  options["span"] = "2";
+  return options;
 }
 
 /// Options of aria.
@@ -44,6 +53,7 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   constexpr std::uint64_t kKinds = 11;
   constexpr std::uint64_t kTimestamps = 10;
   constexpr std::uint64_t kBatches = kKinds;  // drawn only where the trial is biased
+  constexpr std::uint64_t kPartitions = kKinds + 1;
   Random random(seed);
   const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
   Trial trial;
@@ -78,14 +88,18 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   trial.run.epoch_us =
       (churning ? std::array{2.0, 10.0, 20.0} : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
-  const std::uint64_t kind = bias == Bias::timestamps ? kTimestamps
-                             : bias == Bias::batches  ? kBatches
-                                                      : random.below(kKinds);
+  const std::uint64_t kind = bias == Bias::timestamps   ? kTimestamps
+                             : bias == Bias::batches    ? kBatches
+                             : bias == Bias::partitions ? kPartitions
+                                                        : random.below(kKinds);
   if (kind == 0) {
     trial.run.protocol = "silo";
   } else if (kind == 1) {
     trial.run.protocol = "two_phase_locking";
     trial.run.protocol_options = drawn_locking(random);
+  } else if (kind == kPartitions) {
+    trial.run.protocol = "two_phase_locking";
+    trial.run.protocol_options = drawn_partitions(random);
   } else if (kind == kTimestamps) {
     trial.run.protocol = "mvto";
   } else if (kind == kBatches) {

@@ -211,6 +211,20 @@ TEST(NoFault, NorInBatches) {
   }
 }
 
+TEST(NoFault, NorInPartitions) {
+  for (std::uint64_t seed = 0; seed < sound_budget() / 2; ++seed) {
+    EXPECT_EQ(findings_of(SeededFault::none, seed, Bias::partitions), "") << "trial " << seed;
+  }
+}
+
+/// What is not locked is right only because the commit validates it.
+TEST(Partitions, ReadsThatAreNotValidatedAreFound) {
+  for (std::uint64_t seed = 0; seed < budget(); ++seed) {
+    if (!findings_of(SeededFault::skip_read_validation, seed, Bias::partitions).empty()) return;
+  }
+  ADD_FAILURE() << "not found in " << budget() << " trials";
+}
+
 TEST(NoFault, NorIfOwnInsertsAreLookedAtAgain) {
   for (std::uint64_t seed = 0; seed < sound_budget() / 4; ++seed) {
     const std::string found = findings_of(kHarmless, seed);

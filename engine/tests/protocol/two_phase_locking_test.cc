@@ -69,6 +69,11 @@ class LockingHands {
     return false;
   }
 
+  /// Lets transactions of a partition take equally long, until it is locked.
+  void lock_partition(std::size_t partition) {
+    while (!runtime_.modes->locks(partition)) runtime_.modes->committed(partition, 1);
+  }
+
   Database db;
   Shared<M, std::uint64_t> stop{0};
 
@@ -301,6 +306,61 @@ TEST(TwoPhaseLocking, FirstLocksOfATransactionAreInOrder) {
     second.abort();
     first.abort();
   }
+}
+
+// ---- partitions
+// -----------------------------------------------------------------------------------
+
+/// Key 10 is in partition 1 of 3, key 20 in partition 2.
+LockingOptions three_partitions() {
+  LockingOptions options;
+  options.partitions = 3;
+  options.span = 2;
+  return options;
+}
+
+TEST(PartitionedLocking, OnlyLockedPartitionsAreLocked) {
+  LockingHands hands(three_partitions());
+  hands.lock_partition(2);
+  const Hand txn = hands.begin(0);
+  ASSERT_TRUE(txn.write(10, 1) && txn.write(20, 2) && txn.insert(16, 3));
+  EXPECT_FALSE(hands.locked(hands.db.rows, 10));
+  EXPECT_FALSE(hands.locked(hands.db.rows, 16));
+  EXPECT_TRUE(hands.locked(hands.db.rows, 20));
+  ASSERT_TRUE(txn.commit());
+  EXPECT_FALSE(hands.locked(hands.db.rows, 20));
+  EXPECT_EQ(Database::committed(hands.db.rows, 10), 1);
+  EXPECT_EQ(Database::committed(hands.db.rows, 16), 3);
+  EXPECT_EQ(Database::committed(hands.db.rows, 20), 2);
+}
+
+TEST(PartitionedLocking, WhatIsNotLockedIsValidated) {
+  for (const bool locked_meanwhile : {false, true}) {
+    LockingHands hands(three_partitions());
+    const Hand reader = hands.begin(0);
+    ASSERT_EQ(reader.read(10), 1000);
+    // A transaction that begins later locks the row, which the reader has not.
+    if (locked_meanwhile) hands.lock_partition(1);
+    const Hand writer = hands.begin(1);
+    ASSERT_TRUE(writer.write(10, 1) && writer.commit());
+    ASSERT_TRUE(reader.write(30, 1));
+    EXPECT_FALSE(reader.commit());
+    EXPECT_EQ(reader.reason(), AbortReason::read_validation);
+    reader.abort();
+  }
+}
+
+/// A row is written as it was read, also if its partition has been locked since.
+TEST(PartitionedLocking, AWriteFollowsItsRead) {
+  LockingHands hands(three_partitions());
+  const Hand first = hands.begin(0);
+  ASSERT_EQ(first.read(10), 1000);
+  hands.lock_partition(1);
+  const Hand second = hands.begin(1);
+  ASSERT_EQ(second.read(10), 1000);
+  ASSERT_TRUE(first.write(10, 1) && first.commit()) << "the lock is not its own, and no obstacle";
+  EXPECT_FALSE(second.commit()) << "the lock alone does not protect its read";
+  second.abort();
 }
 
 TEST(TwoPhaseLocking, NoWaitDies) {

@@ -18,6 +18,7 @@ inline constexpr int kCustomerBits = 12;
 inline constexpr int kOrderBits = 32;
 inline constexpr int kLineBits = 4;
 inline constexpr int kItemBits = 17;
+inline constexpr int kHistoryBits = 48;
 inline constexpr std::uint32_t kMostWarehouses = 0xffff;
 inline constexpr std::uint32_t kLastOrder = std::numeric_limits<std::uint32_t>::max();
 
@@ -61,7 +62,7 @@ constexpr Key1 customer_order_key(std::uint64_t warehouse, std::uint64_t distric
 /// HISTORY has no primary key (clause 1.3.1): its rows are numbered by the paying worker. Each
 /// worker appends to a range of its own.
 constexpr Key1 history_key(std::uint64_t worker, std::uint64_t number) {
-  return {{worker << 48 | number}};
+  return {{worker << kHistoryBits | number}};
 }
 
 struct DistrictId {

@@ -40,6 +40,7 @@ struct Tables {
     item.skip_snapshots();
     history.skip_snapshots();
     new_order.skip_snapshots();
+    partition_by_warehouse();
   }
 
   Hashed<Warehouse> warehouse;
@@ -56,6 +57,18 @@ struct Tables {
   Ordered<NewOrder> new_order;
 
  private:
+  /// HISTORY has no warehouse in its key: its rows belong to the partition of their worker.
+  void partition_by_warehouse() {
+    district.set_partition_shift(kDistrictBits);
+    stock.set_partition_shift(kItemBits);
+    customer.set_partition_shift(kCustomerBits + kDistrictBits);
+    history.set_partition_shift(kHistoryBits);
+    order.set_partition_shift(kOrderBits + kDistrictBits);
+    customer_order.set_partition_shift(kOrderBits + kCustomerBits + kDistrictBits);
+    order_line.set_partition_shift(kLineBits + kOrderBits + kDistrictBits);
+    new_order.set_partition_shift(kOrderBits + kDistrictBits);
+  }
+
   static constexpr std::size_t customers(std::size_t warehouses) {
     return warehouses * kDistrictsPerWarehouse * kCustomersPerDistrict;
   }
