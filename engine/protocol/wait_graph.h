@@ -499,6 +499,8 @@ class WaitGraph final : private grant::Dependencies {
   std::uint64_t weight(std::size_t at) override { return weight_of(waiting_at(at)); }
 
   std::uint64_t weight_of(Node& node) {
+    if (node.blocked == 0) [[likely]]
+      return own_weight(node);
     if (node.walk == walk_) return node.value;
     M::on_load(&node);
     node.walk = walk_;
