@@ -34,7 +34,7 @@ Names built_for(const std::string& machine) {
   return {names.begin(), names.end()};
 }
 
-bool includes(const Names& all, const Names& some) {
+[[maybe_unused]] bool includes(const Names& all, const Names& some) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
