@@ -11,6 +11,7 @@
 #include "driver/backoff.h"
 #include "machine/memory_guard.h"
 #include "machine/timeline.h"
+#include "protocol/external_options.h"
 #include "protocol/names.h"
 
 namespace heddle {
@@ -22,6 +23,12 @@ constexpr std::size_t kMostIntervals = 100'000;
 /// The bytes that recording takes where it has its memory before the run: the events of each core,
 /// and those of all cores in one order.
 std::size_t bytes_of_events(std::size_t events) { return 2 * events * sizeof(TimelineEvent); }
+
+/// Whether the store commits several transactions as one.
+bool merges(const RunOptions& options) {
+  return is_external(options.protocol) &&
+         ExternalOptions::parse(options.protocol_options).merge > 1;
+}
 
 }  // namespace
 
@@ -43,6 +50,16 @@ void validate(const RunOptions& options, const RunGround& ground) {
     refuse(
         "protocol external waits for a database, which would stop all virtual cores; use "
         "machine=threads");
+  }
+  if (merges(options)) {
+    if (schedules(options.schedule)) {
+      refuse(
+          "merge: an admission policy chooses one transaction at a time; use "
+          "schedule.policy=fifo, or merge=1");
+    }
+    if (options.trace_bytes != 0 || options.timeline_events != 0) {
+      refuse("merge: traces and timelines are of single transactions; use merge=1");
+    }
   }
   const bool executes = executes_policy(options.protocol);
   if (executes && options.policy == nullptr) {

@@ -76,7 +76,8 @@ class Worker {
         measurements_(setup.measurements),
         backoff_(std::move(setup.backoff)),
         open_loop_(inputs_.open_loop()),
-        input_(inputs_, 1),
+        group_size_(kMayGroup ? attempts_->group_size() : 1),
+        input_(inputs_, group_size_),
         scheduling_(std::forward<Args>(scheduling)...) {}
 
   /// Runs until the end of the run.
@@ -113,6 +114,12 @@ class Worker {
         now = next.start;
         continue;
       }
+      if constexpr (kMayGroup) {
+        if (group_size_ > 1) [[unlikely]] {
+          now = run_group(next);
+          continue;
+        }
+      }
       now = run_to_the_end(next);
     }
     // relaxed: the phase's acquire has made it visible.
@@ -131,6 +138,9 @@ class Worker {
 
  private:
   using Ticks = typename M::Ticks;
+
+  /// Groups are of transactions that wait for a disk, and are not scheduled.
+  static constexpr bool kMayGroup = !M::kSingleThreaded && !Scheduling::kSchedules;
 
   /// A transaction that is about to begin.
   struct Begin {
@@ -263,7 +273,7 @@ class Worker {
             .type = type,
             .start = now,
             .arrived = open_loop_ ? due_ : now,
-            .from = now};
+            .from = open_loop_ && !Scheduling::kSchedules ? due_ : now};
   }
 
   static Begin nothing_until(Ticks now) {
@@ -364,7 +374,7 @@ class Worker {
     const int type = begin.type;
     const Ticks arrived = begin.arrived;
     const Ticks from = begin.from;
-    const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
+    const auto took = [&](Ticks end) { return end - from; };
     Ticks start = begin.start;
     timeline::tell_begin<M>(type, arrived, start);
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
@@ -400,6 +410,47 @@ class Worker {
         }
       }
     }
+  }
+
+  /// Runs several transactions that commit together: `first`, and those that are drawn with it, or
+  /// have arrived. If they fail, each runs by itself. Returns the time the last one ended.
+  [[gnu::noinline]] Ticks run_group(const Begin& first) {
+    group_.assign(1, {first.input, first.type});
+    arrived_.assign(1, first.arrived);
+    while (group_.size() < group_size_ && (!open_loop_ || has_arrived(first.start))) {
+      std::byte* const input = input_[group_.size()];
+      const int type = draw(first.start, input);
+      group_.push_back({input, type});
+      arrived_.push_back(open_loop_ ? due_ : first.start);
+    }
+    storage_.boundary(worker_, first.start);
+    beat();
+    ended_.resize(group_.size());
+    const auto [committed, ran] = attempts_->attempt_group(group_, ended_);
+    Ticks end = M::now();
+    // Each has taken its part of the worker's time.
+    const Ticks took = (end - first.start) / static_cast<Ticks>(group_.size());
+    for (std::size_t at = 0; at < group_.size(); ++at) {
+      const int type = group_[at].type;
+      const Ticks latency = end - arrived_[at];
+      if (committed) {
+        measurements_.count_end(type, ended_[at], took, latency, took);
+        backoff_.on_commit(type, 0, attempts_->policy());
+      } else if (over()) {
+        measurements_.count_unfinished(type, latency, took);
+      } else if (at < ran) {
+        measurements_.count_abort(type, ended_[at], took);
+      }
+    }
+    if (committed || over()) return end;
+    for (std::size_t at = 0; at < group_.size(); ++at) {
+      end = run_to_the_end({.input = group_[at].input,
+                            .type = group_[at].type,
+                            .start = end,
+                            .arrived = arrived_[at],
+                            .from = end});
+    }
+    return end;
   }
 
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
@@ -451,7 +502,11 @@ class Worker {
   Ticks window_end_ = std::numeric_limits<Ticks>::max();
   Ticks due_ = 0;               ///< in an open loop: the arrival time of the next transaction
   Ticks idle_from_ = kNotIdle;  ///< in an open loop: when it last began to wait for one
-  InputArray input_;            ///< of the running transaction, if it is not scheduled
+  std::size_t group_size_;      ///< 1: there are no groups
+  InputArray input_;            ///< of the running transaction, or group, if it is not scheduled
+  std::vector<GroupMember> group_;
+  std::vector<Ticks> arrived_;     ///< of each of the group
+  std::vector<Attempt<M>> ended_;  ///< how each has ended
   [[no_unique_address]] Scheduling scheduling_;
   Expecting expecting_;
 };

@@ -45,6 +45,13 @@ class AccessObserver final : public Observer<M>, private TransactionOperations<M
     if (inner_ != nullptr) inner_->ended(txn, attempt);
   }
 
+  void begin_group() override {
+    if (inner_ != nullptr) inner_->begin_group();
+  }
+  void end_group(bool committed) override {
+    if (inner_ != nullptr) inner_->end_group(committed);
+  }
+
  private:
   using Modify = typename TransactionOperations<M>::Modify;
   using Visit = typename TransactionOperations<M>::Visit;

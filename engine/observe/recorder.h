@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "observe/digest.h"
@@ -35,7 +36,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   Recorder(WorkerLog& log, std::uint64_t& order) : log_(log), order_(order) {}
 
   void begin(int type, bool on_snapshot) override {
-    attempt_ = {.began = moment(kBefore),
+    attempt_ = {.began = group_ ? group_->began : moment(kBefore),
                 .first = log_.operations.size(),
                 .type = static_cast<std::uint16_t>(type),
                 .on_snapshot = on_snapshot};
@@ -69,7 +70,32 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     log_.attempts.push_back(attempt_);
   }
 
+  /// All attempts of a group have the time of the group: what one reads as of its begin was there
+  /// when the first one began, and its writes are visible when the last one has ended.
+  void begin_group() override {
+    group_ = Group{.began = moment(kBefore), .first = log_.attempts.size()};
+  }
+  void end_group(bool committed) override {
+    const std::uint64_t ended = moment(kAfter);
+    for (std::size_t at = group_->first; at < log_.attempts.size(); ++at) {
+      Attempt& attempt = log_.attempts[at];
+      attempt.ended = ended;
+      if (committed) continue;
+      attempt.end = End::aborted;
+      attempt.operations = 0;
+    }
+    if (!committed && group_->first < log_.attempts.size()) {
+      log_.operations.truncate(log_.attempts[group_->first].first);
+    }
+    group_.reset();
+  }
+
  private:
+  struct Group {
+    std::uint64_t began;
+    std::size_t first;  ///< of its attempts in the log
+  };
+
   using Txn = AnyTransaction<M>;
   using Modify = typename TransactionOperations<M>::Modify;
   using Visit = typename TransactionOperations<M>::Visit;
@@ -528,6 +554,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   Txn* txn_ = nullptr;  ///< the attempt's, since its procedure began
   const std::uint64_t margin_ = static_cast<std::uint64_t>(M::ticks(1));
   Attempt attempt_;
+  std::optional<Group> group_;  ///< that the attempt is a part of
   bool started_ = false;
   bool removes_ = false;  ///< the procedure has deleted a row
   bool misses_ = false;   ///< found that a row does not exist

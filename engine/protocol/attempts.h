@@ -11,6 +11,12 @@
 
 namespace heddle {
 
+/// A transaction of a group.
+struct GroupMember {
+  const std::byte* input;
+  int type;
+};
+
 /// One worker's interface for running transactions: the boundary between the typed part of the
 /// engine and the rest.
 ///
@@ -29,6 +35,20 @@ class Attempts {
   /// @param input as drawn by Inputs::draw()
   /// @param prior_aborts the number of its attempts that have aborted
   virtual Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) = 0;
+
+  /// The most transactions that attempt_group() takes; 1: there are no groups.
+  [[nodiscard]] virtual std::size_t group_size() const { return 1; }
+  struct GroupEnd {
+    bool committed;
+    std::size_t ran;  ///< number of the members that have run
+  };
+  /// Makes one attempt at several transactions, which run one after the other and commit together.
+  /// @param members at most group_size()
+  /// @param[out] ended of each member that has run; if one of them has aborted, all have
+  virtual GroupEnd attempt_group(std::span<const GroupMember> /*members*/,
+                                 std::span<Attempt<M>> /*ended*/) {
+    return {false, 0};
+  }
 
   /// Whether the protocol benefits from knowing which rows a transaction is going to write.
   [[nodiscard]] virtual bool wants_expectations() const { return false; }

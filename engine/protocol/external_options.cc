@@ -1,5 +1,6 @@
 #include "protocol/external_options.h"
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace heddle {
 
 void ExternalOptions::read(OptionReader& reader) {
   constexpr double kLongestBackoffUs = 1e6;
+  constexpr std::int64_t kMostMerged = 1024;
   const std::vector<std::string> names = store::store_names();
   reader.choice("store", store, {names.begin(), names.end()},
                 "the database that executes the transactions");
@@ -24,6 +26,10 @@ void ExternalOptions::read(OptionReader& reader) {
                 {{"immediate", store::Begin::immediate}, {"deferred", store::Begin::deferred}},
                 "immediate: a type that writes waits for the write lock when it begins; deferred: "
                 "it takes the lock when it commits, and may abort");
+  reader.integer("merge", merge, 1, kMostMerged,
+                 "most transactions of a worker that the store commits as one; 1: each by itself");
+  reader.real("sync_us", sync_us, 0, kLongestBackoffUs,
+              "microseconds that a wait for the disk takes, simulated; 0: as the disk takes");
   reader.real("backoff_first_us", backoff.first_us, 0, kLongestBackoffUs,
               "microseconds of the first exponential backoff");
   reader.real("backoff_longest_us", backoff.longest_us, 0, kLongestBackoffUs,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "model/options.h"
@@ -14,6 +15,8 @@ struct ExternalOptions {
   std::string folder;  ///< empty: the system's folder for temporary files
   store::Durability durability = store::Durability::full;
   store::Begin begin = store::Begin::immediate;
+  std::size_t merge = 1;  ///< most transactions of a worker that the store commits as one
+  double sync_us = 0;     ///< simulated time of a wait for the disk; 0: the disk's own
   /// Conflicts last as long as a commit, which waits for a disk.
   BackoffRange backoff{.first_us = 500, .longest_us = 32'000};
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -33,10 +35,59 @@ class ExternalAttempts final : public Attempts<M> {
         txn_(others == nullptr ? *own_ : others->txn_) {}
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t /*prior_aborts*/) override {
-    // A type that reads a snapshot reads one of the store, where it is a transaction like others.
-    const bool queries = procedures_.is_snapshot(type);
     if (observer_ != nullptr) observer_->begin(type, false);
     txn_.begin(runtime_.access_of(type));
+    return execute(input, type);
+  }
+
+  [[nodiscard]] std::size_t group_size() const override { return runtime_.options().merge; }
+
+  /// DIBS's merging (Gaffney et al., PVLDB 14, 2021, §4.4): the members are one transaction of the
+  /// store, which waits for the disk once.
+  typename Attempts<M>::GroupEnd attempt_group(std::span<const GroupMember> members,
+                                               std::span<Attempt<M>> ended) override {
+    if (observer_ != nullptr) observer_->begin_group();
+    const auto end = execute_group(members, ended);
+    if (!end.committed) {
+      const Attempt<M> failed{.reason = txn_.reason(), .state = txn_.reason_state()};
+      txn_.abort_group();
+      std::fill_n(ended.begin(), end.ran, failed);
+    }
+    if (observer_ != nullptr) observer_->end_group(end.committed);
+    return end;
+  }
+
+ private:
+  /// If it has not committed, the store's transaction has to be undone, for txn_.reason().
+  typename Attempts<M>::GroupEnd execute_group(std::span<const GroupMember> members,
+                                               std::span<Attempt<M>> ended) {
+    const bool writes = std::any_of(members.begin(), members.end(), [&](const GroupMember& one) {
+      return runtime_.access_of(one.type) == store::Access::read_write;
+    });
+    if (!txn_.begin_group(writes ? store::Access::read_write : store::Access::read_only)) {
+      return {false, 0};
+    }
+    const auto parts = static_cast<typename M::Ticks>(members.size());
+    const auto waited = txn_.waited();
+    for (std::size_t at = 0; at < members.size(); ++at) {
+      if (observer_ != nullptr) observer_->begin(members[at].type, false);
+      txn_.begin_member();
+      ended[at] = execute(members[at].input, members[at].type);
+      if (ended[at].outcome == Outcome::abort) return {false, at + 1};
+    }
+    const auto before = M::now();
+    if (!txn_.commit_group()) return {false, members.size()};
+    const auto took = M::now() - before;
+    for (Attempt<M>& each : ended) {
+      each.waited += waited / parts;
+      each.commit += took / parts;
+    }
+    return {true, members.size()};
+  }
+
+  Attempt<M> execute(const std::byte* input, int type) {
+    // A type that reads a snapshot reads one of the store, where it is a transaction like others.
+    const bool queries = procedures_.is_snapshot(type);
     return attempt_to_commit<M>(
         txn_,
         [&] {
@@ -49,7 +100,6 @@ class ExternalAttempts final : public Attempts<M> {
         });
   }
 
- private:
   StoredProcedures<M>& procedures_;
   ExternalRuntime<M>& runtime_;
   Observer<M>* observer_;

@@ -40,6 +40,7 @@ class ExternalRuntime {
                                                   .folder = folder_.path().string(),
                                                   .durability = options_.durability,
                                                   .begin = options_.begin,
+                                                  .simulated_sync_us = options_.sync_us,
                                                   .stop = &setup.stop.raw()})),
         types_(accesses_of(setup.signature)) {
     external::fill_store(storage_, *store_);

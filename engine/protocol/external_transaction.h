@@ -47,32 +47,41 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   // ---- an attempt, for attempt_to_commit() -----------------------------------------------------
 
   void begin(store::Access access) {
-    set_.clear();
-    lookup_.clear();
-    doomed_ = false;
-    reason_ = AbortReason::none;
-    reason_state_ = kNoState;
-    waited_ = 0;
-    if (connection_ == nullptr || runtime_.failed()) {
-      conflict(AbortReason::stopped, kNoState);
-      // The run ends when its monitor polls; attempts until then would count as aborts.
-      M::idle(M::ticks(kLongestUs), runtime_.stop().raw());
-      return;
-    }
-    const auto before = M::now();
-    (void)accept(connection_->begin(access), kNoState);
-    if (access == store::Access::read_write) waited_ = M::now() - before;
+    reset();
+    start(access);
   }
 
   /// On false, abort() must follow.
   bool commit() {
     if (doomed_ || !send_writes()) return false;
-    return accept(connection_->commit(), kNoState);
+    return grouped_ || accept(connection_->commit(), kNoState);
   }
   /// What it has read is of a snapshot, or the store would have refused it.
   [[nodiscard]] bool validate_rollback() const { return !doomed_; }
+  /// What a member of a group has sent is undone with the group. One that rolls back by itself has
+  /// sent nothing.
   void abort() {
-    if (connection_ != nullptr) connection_->rollback();
+    if (connection_ != nullptr && !grouped_) connection_->rollback();
+  }
+
+  // ---- a group: several transactions that are one of the store's -------------------------------
+
+  /// Begins the store's transaction. On false, abort_group() must follow.
+  bool begin_group(store::Access access) {
+    begin(access);
+    grouped_ = true;
+    return !doomed_;
+  }
+  /// Begins the next of them, which sees the writes of those before.
+  void begin_member() { reset(); }
+  /// Commits those that have committed. On false, abort_group() must follow.
+  bool commit_group() {
+    grouped_ = false;
+    return accept(connection_->commit(), kNoState);
+  }
+  void abort_group() {
+    grouped_ = false;
+    abort();
   }
 
   /// The time that the begin took, where it waits for other writers.
@@ -157,6 +166,27 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
 
   static constexpr std::uint32_t kNone = EntryLookup::kNone;
   static constexpr double kLongestUs = 10'000;
+
+  void reset() {
+    set_.clear();
+    lookup_.clear();
+    doomed_ = false;
+    reason_ = AbortReason::none;
+    reason_state_ = kNoState;
+    waited_ = 0;
+  }
+
+  void start(store::Access access) {
+    if (connection_ == nullptr || runtime_.failed()) {
+      conflict(AbortReason::stopped, kNoState);
+      // The run ends when its monitor polls; attempts until then would count as aborts.
+      M::idle(M::ticks(kLongestUs), runtime_.stop().raw());
+      return;
+    }
+    const auto before = M::now();
+    (void)accept(connection_->begin(access), kNoState);
+    if (access == store::Access::read_write) waited_ = M::now() - before;
+  }
 
   static bool exists(const Access<M>& access) { return !access.absent && !access.removed; }
 
@@ -365,6 +395,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   AccessSet<M> set_;
   EntryLookup lookup_;
   bool doomed_ = false;
+  bool grouped_ = false;  ///< the store's transaction is that of the group
   AbortReason reason_ = AbortReason::none;
   AccessId reason_state_ = kNoState;
   typename M::Ticks waited_ = 0;

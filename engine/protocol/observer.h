@@ -31,6 +31,12 @@ class Observer {
 
   /// Called when the attempt has ended; `txn` still holds its accesses.
   virtual void ended(const AnyTransaction<M>& txn, const Attempt<M>& attempt) = 0;
+
+  /// Called before the attempts of a group begin, which take effect together.
+  virtual void begin_group() {}
+  /// Called when they have. If they have not committed, none of them has had an effect, whatever
+  /// ended() was told.
+  virtual void end_group(bool /*committed*/) {}
 };
 
 /// A transaction as a procedure sees it whose accesses may be observed.

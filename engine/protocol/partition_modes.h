@@ -201,7 +201,7 @@ class TouchedPartitions {
   }
 
  private:
-  /// One in so many transactions is measured: the others pay for no clock and no latch.
+  /// Every second transaction is measured: the others pay for no clock and no latch.
   static constexpr std::uint64_t kSampled = 2;
 
   PartitionModes<M>* modes_;

@@ -37,6 +37,7 @@ struct StoreSetup {
   std::string folder = {};
   Durability durability = Durability::full;
   Begin begin = Begin::immediate;
+  double simulated_sync_us = 0;  ///< a wait for the disk takes so long instead; 0: its own time
   /// The stop word: nonzero: every wait must end. Never nullptr.
   const std::atomic<std::uint64_t>* stop = nullptr;
 };

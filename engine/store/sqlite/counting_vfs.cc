@@ -1,6 +1,8 @@
 #include "store/sqlite/counting_vfs.h"
 
+#include <cstdint>
 #include <stdexcept>
+#include <thread>
 
 namespace heddle::store {
 
@@ -14,7 +16,10 @@ std::string next_name() {
 
 }  // namespace
 
-CountingVfs::CountingVfs() : plain_(sqlite3_vfs_find(nullptr)), name_(next_name()) {
+CountingVfs::CountingVfs(double simulated_sync_us)
+    : simulated_sync_(std::chrono::nanoseconds(static_cast<std::int64_t>(simulated_sync_us * 1e3))),
+      plain_(sqlite3_vfs_find(nullptr)),
+      name_(next_name()) {
   if (plain_ == nullptr) throw std::runtime_error("store sqlite: this SQLite opens no files");
   // What is not replaced works on the copy as on the original: it reads no more than the copy has.
   registered_ = {*plain_, this};
@@ -36,7 +41,11 @@ int CountingVfs::open(sqlite3_vfs* vfs, const char* file_name, sqlite3_file* fil
 
 int CountingVfs::sync(sqlite3_file* file, int flags) {
   const auto* methods = reinterpret_cast<const Methods*>(file->pMethods);
-  methods->syncs->fetch_add(1, std::memory_order_relaxed);  // relaxed: only counted
+  methods->owner->syncs_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only counted
+  if (const auto simulated = methods->owner->simulated_sync_; simulated.count() != 0) {
+    std::this_thread::sleep_for(simulated);
+    return SQLITE_OK;
+  }
   return methods->plain->xSync(file, flags);
 }
 
@@ -45,7 +54,7 @@ const CountingVfs::Methods& CountingVfs::counting(const sqlite3_io_methods* plai
   for (const Methods& known : methods_) {
     if (known.plain == plain) return known;
   }
-  Methods& added = methods_.emplace_back(Methods{*plain, plain, &syncs_});
+  Methods& added = methods_.emplace_back(Methods{*plain, plain, this});
   added.counting.xSync = &CountingVfs::sync;
   return added;
 }

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -10,11 +11,14 @@
 
 namespace heddle::store {
 
-/// The system's files as SQLite uses them, with a count of the calls that wait for the disk.
+/// The system's files as SQLite uses them, with a count of the calls that wait for the disk. Such a
+/// wait can be simulated, so that figures do not depend on the disk.
 class CountingVfs {
  public:
+  /// @param simulated_sync_us the microseconds of a wait for the disk, which then forces nothing
+  ///        there; 0: it takes as long as the disk
   /// @throws std::runtime_error if SQLite has no access to files
-  CountingVfs();
+  explicit CountingVfs(double simulated_sync_us);
   CountingVfs(const CountingVfs&) = delete;
   CountingVfs& operator=(const CountingVfs&) = delete;
   /// Its files must be closed.
@@ -31,7 +35,7 @@ class CountingVfs {
   struct Methods {
     sqlite3_io_methods counting;  ///< first: SQLite passes its address
     const sqlite3_io_methods* plain;
-    std::atomic<std::uint64_t>* syncs;
+    CountingVfs* owner;
   };
 
   /// What SQLite knows of this object.
@@ -45,6 +49,7 @@ class CountingVfs {
   static int sync(sqlite3_file* file, int flags);
   [[nodiscard]] const Methods& counting(const sqlite3_io_methods* plain);
 
+  std::chrono::nanoseconds simulated_sync_;
   sqlite3_vfs* plain_;
   std::string name_;
   Registered registered_{};

@@ -19,7 +19,10 @@ namespace {
 class SqliteStore final : public Store {
  public:
   explicit SqliteStore(const StoreSetup& setup)
-      : setup_(setup), file_(setup.folder + "/database.sqlite"), queue_(setup.stop) {}
+      : setup_(setup),
+        file_(setup.folder + "/database.sqlite"),
+        files_(setup.simulated_sync_us),
+        queue_(setup.stop) {}
 
   std::unique_ptr<Connection> connect_to_fill() override {
     // Without a journal: what fails here is thrown away as a whole.

@@ -1,12 +1,16 @@
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "check/trial.h"
 #include "scale.h"
+#include "store/map_store.h"
 #include "store/opened_stores.h"
+#include "store/stores.h"
 
 /// Trials of random transaction types in external stores, and in one with a seeded fault.
 namespace heddle::test {
@@ -21,7 +25,8 @@ Trial trial_in(const std::string& store, std::uint64_t program) {
   trial.run.protocol = "external";
   trial.run.protocol_options = {{"store", store},
                                 {"durability", "off"},
-                                {"begin", program % 2 == 0 ? "immediate" : "deferred"}};
+                                {"begin", program % 2 == 0 ? "immediate" : "deferred"},
+                                {"merge", std::to_string(1 + 4 * (program % 3))}};
   trial.run.seconds = scaled_seconds(0.05);
   return trial;
 }
@@ -52,6 +57,62 @@ INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map"),
 INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map", "sqlite"),
                          [](const auto& test) { return test.param; });
 #endif
+
+/// A store that refuses a write now and then, so that groups fail, and their transactions run
+/// again.
+class Refusing : public store::test::Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  store::Status put(std::size_t table, store::Bytes key, store::Bytes value,
+                    store::Put how) override {
+    // relaxed: only counted.
+    if (puts.fetch_add(1, std::memory_order_relaxed) % 7 == 0) return store::Status::conflict;
+    return Forwarding::put(table, key, value, how);
+  }
+  static inline std::atomic<int> puts{0};
+};
+
+/// A seeded fault: it keeps what a group that failed has written.
+class Keeping final : public Refusing {
+ public:
+  using Refusing::Refusing;
+  void rollback() override { (void)Forwarding::commit(); }
+};
+
+template <class Wrapper>
+void add_wrapped(const char* name) {
+  store::add_store(name, [](const store::StoreSetup& setup) {
+    return std::make_unique<store::test::Wrapped<Wrapper>>(
+        std::make_unique<store::test::MapStore>(setup));
+  });
+}
+
+Trial merged_trial_in(const std::string& store, std::uint64_t program) {
+  Trial trial = trial_in(store, program);
+  trial.run.protocol_options["merge"] = "4";
+  return trial;
+}
+
+TEST(ExternalGroups, ThatFailHaveNoEffect) {
+  add_wrapped<Refusing>("refusing");
+  std::uint64_t aborts = 0;
+  for (std::uint64_t program = 0; program < scaled(10); ++program) {
+    SCOPED_TRACE("program " + std::to_string(program));
+    const Verdict verdict = verdict_on(merged_trial_in("refusing", program));
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    for (const TypeResult& type : verdict.result.types) aborts += type.aborts;
+  }
+  EXPECT_GT(aborts, 0U);
+}
+
+TEST(ExternalGroups, ThatFailAndHaveAnEffectAreFound) {
+  add_wrapped<Keeping>("keeping");
+  std::uint64_t found = 0;
+  for (std::uint64_t program = 0; program < 40 && found == 0; ++program) {
+    found = verdict_on(merged_trial_in("keeping", program)).report.anomalies.size();
+  }
+  EXPECT_GT(found, 0U);
+}
 
 /// A store whose reads are outside of its transactions.
 TEST(ExternalFaults, AreFound) {

@@ -85,6 +85,16 @@ TEST_P(SessionExternalTest, HasSerializableHistories) {
   }
 }
 
+TEST_P(SessionExternalTest, CommitsSeveralTransactionsAsOne) {
+  const auto session = open_session(kMicro, 3, 1);
+  RunOptions options = in_store(GetParam(), 0.05);
+  options.protocol_options["merge"] = "4";
+  const Result result = session_runs::run_until(session_runs::all_types_commit, *session, options);
+  EXPECT_TRUE(session_runs::all_types_commit(result));
+  EXPECT_EQ(result.failure, "");
+  for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+}
+
 /// Also its types that read snapshots, and keys of three words.
 TEST_P(SessionExternalTest, RunsTpcc) {
   if (test::kSanitized || GetParam() == "map") GTEST_SKIP() << "its many rows would take seconds";
@@ -160,12 +170,49 @@ TEST(SessionExternalFaults, EndARunThatKeepsWhatItMeasured) {
   EXPECT_EQ(verdict.findings.front().find("failed: store losing"), 0U);
 }
 
+/// One wait for the disk serves a group; the waits are simulated.
+TEST(SessionExternal, GroupsWaitForTheDiskLessOften) {
+  store::test::add_test_stores();
+  if (const auto why = why_missing("sqlite")) GTEST_SKIP() << *why;
+#if !defined(__SANITIZE_THREAD__)
+  const auto session = open_session(kMicro, 2, 1);
+  std::vector<double> waits;
+  for (const char* merge : {"1", "8"}) {
+    RunOptions options = in_store("sqlite", 0.2);
+    options.protocol_options = {
+        {"store", "sqlite"}, {"durability", "full"}, {"sync_us", "200"}, {"merge", merge}};
+    const Result result = session_runs::run(*session, options);
+    ASSERT_GT(result.commits, 50U);
+    ASSERT_TRUE(result.syncs.has_value());
+    waits.push_back(static_cast<double>(*result.syncs) / static_cast<double>(result.commits));
+  }
+  EXPECT_GT(waits.front(), 0.8) << "every transaction of the workload writes";
+  EXPECT_LT(waits.back(), 0.2);
+#endif
+}
+
+TEST(SessionExternal, GroupsAreOfTransactionsThatAreNotScheduled) {
+  const auto session = open_session(kMicro, 2, 1);
+  store::test::add_test_stores();
+  RunOptions options = in_store("map", 0.02);
+  options.protocol_options["merge"] = "2";
+  RunOptions scheduled = options;
+  scheduled.schedule = {{"policy", "smf"}};
+  EXPECT_EQ(error_of(*session, scheduled),
+            "merge: an admission policy chooses one transaction at a time; use "
+            "schedule.policy=fifo, or merge=1");
+  RunOptions traced = options;
+  traced.trace_bytes = 1 << 20;
+  EXPECT_EQ(error_of(*session, traced),
+            "merge: traces and timelines are of single transactions; use merge=1");
+}
+
 TEST(SessionExternal, NeedsRealCores) {
 #if !defined(__SANITIZE_THREAD__)
   const auto session = open_session(kMicro, 2, 1, {.kind = "virtual"});
   EXPECT_EQ(error_of(*session, {.protocol = "external", .seconds = 0.001}),
-            "protocol external waits for a database, which stops all virtual cores; open the "
-            "session on machine threads");
+            "protocol external waits for a database, which would stop all virtual cores; use "
+            "machine=threads");
 #endif
 }
 
