@@ -19,6 +19,7 @@ from trainer.command.main import heddle
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig
 
+ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("machine=virtual", "workload.warehouses=1,4", "machine.cores=2,3")
 
 
@@ -254,9 +255,13 @@ def test_an_experiment_has_its_own_places() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["smf_applications", "smf_contention", "smf_errors", "smf_slow_store", "smf_warehouses"],
+    sorted(
+        path.stem
+        for kind in ("locks", "polyjuice", "smf")
+        for path in (ROOT / "configs" / "experiment").glob(f"{kind}_*.yaml")
+    ),
 )
-def test_experiments_of_the_smf_paper_are_complete(name: str) -> None:
+def test_experiments_of_the_papers_are_complete(name: str) -> None:
     for one in combinations(with_swept("evaluate", [f"experiment={name}"])):
         config = compose_settings("evaluate", one.overrides, EvaluateConfig)
         assert config.machine.kind == "virtual"
