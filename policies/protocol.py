@@ -31,6 +31,10 @@ RANKS = (0, 1, 2)
 """The ranks of a type that a search may use; a lock goes to the highest rank first."""
 
 
+UNSEARCHED = ("partitions", "span")
+"""The options of `two_phase_locking` that no search uses."""
+
+
 @dataclass(frozen=True)
 class Option:
     """An option of `two_phase_locking`.

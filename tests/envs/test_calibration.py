@@ -115,7 +115,7 @@ def test_measured_costs_are_kept(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
 ) -> None:
     def stopped(*arguments: Any) -> float:
-        raise stop
+        raise stop("stopped")
 
     monkeypatch.setattr(calibration, "_virtual_ns", stopped)
     published = published_costs()

@@ -25,7 +25,15 @@ from policies import (
 from policies.explain import differences, render
 from policies.in_words import explain
 from policies.policy_digest import policy_digest
-from policies.protocol import LOCKING, OPTIONS, PROTOCOLS, RANK, TABLE, protocol_words
+from policies.protocol import (
+    LOCKING,
+    OPTIONS,
+    PROTOCOLS,
+    RANK,
+    TABLE,
+    UNSEARCHED,
+    protocol_words,
+)
 
 OTHERS = tuple(name for name in PROTOCOLS if name != TABLE)
 BLDSF = {"conflict": "detect", "grant": "bldsf", "delay": "one", RANK: "201"}
@@ -38,7 +46,7 @@ def under(signature: Signature, name: str, **options: str) -> PolicyDocument:
 
 def test_the_options_are_those_of_the_engine() -> None:
     declared = {spec.name: spec for spec in engine_specs("protocol", LOCKING)}
-    assert [*declared] == [*(option.name for option in OPTIONS), RANK]
+    assert [*declared] == [*(option.name for option in OPTIONS), RANK, *UNSEARCHED]
     for option in OPTIONS:
         assert option.choices == tuple(declared[option.name].choices)
         assert option.choices[0] == declared[option.name].default

@@ -104,7 +104,7 @@ def test_the_limits_of_a_table_hold_in_the_library(elsewhere: ModuleType, tmp_pa
     assert not list((tmp_path / "library").iterdir())
     limited(tmp_path / "good.json", 41.0)
     assert add("good.json").exit_code == 0
-    assert f"{NAME}: throughput; new_order.p99 ≤ 41 µs" in run("policy", "list").output
+    assert f"{NAME}:\n  throughput; new_order.p99 ≤ 41 µs" in run("policy", "list").output
     assert run("policy", "verify").exit_code == 0
     path = tmp_path / "library" / f"{NAME}.json"
     document = json.loads(path.read_text())

@@ -106,7 +106,7 @@ def list_(folder: Path | None, form: str) -> None:
         print_table(_table_of(entries))
         for entry in entries:
             if entry.measurement.objective != THROUGHPUT:
-                click.echo(f"{entry.name}: {entry.measurement.objective.text}")
+                click.echo(f"{entry.name}:\n  {entry.measurement.objective.text}")
     if unreadable:
         raise SystemExit(FAILED)
 
