@@ -73,6 +73,9 @@ class Liar final : public AnyTransaction<M> {
   void passed(AccessId state) override { txn_.passed(state); }
 
   [[nodiscard]] const AccessSet<M>* accesses() const override { return txn_.accesses(); }
+  [[nodiscard]] std::uint64_t place_of(std::uint32_t entry) const override {
+    return txn_.place_of(entry);
+  }
   [[nodiscard]] Seen seen(std::uint32_t entry) const override { return txn_.seen(entry); }
   [[nodiscard]] const Record<M>* record_of(std::uint32_t entry) const override {
     return txn_.record_of(entry);
