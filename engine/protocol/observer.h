@@ -34,7 +34,7 @@ class Observer {
 
   /// Called before the attempts of a group begin, which take effect together.
   virtual void begin_group() {}
-  /// Called when they have. If they have not committed, none of them has had an effect, whatever
+  /// Called when they have. If they have not committed, none of them has an effect, whatever
   /// ended() was told.
   virtual void end_group(bool /*committed*/) {}
 };

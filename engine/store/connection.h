@@ -58,7 +58,7 @@ class Connection {
   virtual Status savepoint() = 0;
   /// Undoes what the transaction has written since savepoint(), and keeps the point.
   virtual Status rollback_to_savepoint() = 0;
-  /// On any status but `ok` the transaction has had no effect; after `lost` it may have.
+  /// On any status but `ok` the transaction has no effect; after `lost` it may have one.
   virtual Status commit() = 0;
   /// Ends the transaction without effect; without a transaction it does nothing.
   virtual void rollback() = 0;

@@ -19,7 +19,7 @@ namespace {
 /// A store that is a shared module, and what its module needs.
 struct Known {
   std::string_view name;
-  std::string_view library;
+  std::string_view needs;
   std::string_view package;  ///< of Debian
 };
 
@@ -65,7 +65,7 @@ std::filesystem::path module_file(const Known& known) {
 OpenStore load(const Known& known) {
   const std::filesystem::path file = module_file(known);
   if (file.empty()) {
-    refuse(known, "this build lacks it, because " + std::string(known.library) +
+    refuse(known, "this build lacks it, because " + std::string(known.needs) +
                       " was not found; install it (Debian: apt-get install " +
                       std::string(known.package) + "), then build again: make -B setup");
   }
@@ -74,7 +74,7 @@ OpenStore load(const Known& known) {
   if (library == nullptr) {
     const char* why = dlerror();
     refuse(known, "its module can't be loaded: " + std::string(why == nullptr ? "" : why) +
-                      "; install " + std::string(known.library));
+                      "; install " + std::string(known.needs));
   }
   using Describe = const Module* (*)();
   const auto describe = reinterpret_cast<Describe>(dlsym(library, kModuleSymbol));
