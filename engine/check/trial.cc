@@ -33,10 +33,8 @@ void compare_counts(const Verdict& verdict, std::vector<std::string>& findings) 
     commits += type.commits;
     aborts += type.aborts;
   }
-  // The attempts that the end of the run cut off: recorded, but not counted.
-  const auto cut_off = static_cast<std::uint64_t>(verdict.result.cores);
-  const bool add_up = commits == verdict.report.transactions && aborts <= verdict.report.aborted &&
-                      verdict.report.aborted <= aborts + cut_off;
+  const bool add_up = commits == verdict.report.transactions &&
+                      aborts + verdict.result.cut_off_attempts == verdict.report.aborted;
   if (add_up) return;
   findings.push_back("counts do not add up: measured " + std::to_string(commits) + " commits and " +
                      std::to_string(aborts) + " aborts, recorded " +

@@ -84,6 +84,7 @@ struct alignas(64) Measurements {
   std::vector<std::uint64_t> aborts_by_state;
   IntervalCounts by_interval;
   std::uint64_t partial_retries = 0;
+  std::uint64_t cut_off_attempts = 0;  ///< that the end of the run aborted: not among the aborts
   Ticks useful = 0, waiting = 0, wasted = 0, backoff = 0, commit = 0;
   Ticks idle = 0;      ///< in an open loop: waiting for transactions to arrive
   Ticks choosing = 0;  ///< drawing, predicting and choosing, if transactions are scheduled

@@ -104,6 +104,9 @@ struct Result {
   double mixed_throughput = 0;
   double abort_rate = 0;  ///< aborted attempts divided by all attempts
   std::uint64_t partial_retries = 0;
+  /// Attempts that the end of the run aborted: part of a history, but not among the aborts. Not
+  /// part of the JSON.
+  std::uint64_t cut_off_attempts = 0;
   std::vector<TypeResult> types;
   std::map<std::string, std::uint64_t> aborts_by_reason;
   std::vector<std::uint64_t> aborts_by_state;  ///< one per state, then those of no state

@@ -100,6 +100,7 @@ void add(Result& result, std::vector<Latencies>& latencies, const Measurements<M
     result.aborts_by_state[state] += worker.aborts_by_state[state];
   }
   result.partial_retries += worker.partial_retries;
+  result.cut_off_attempts += worker.cut_off_attempts;
   const auto seconds_of = [](typename M::Ticks ticks) { return M::microseconds(ticks) / 1e6; };
   result.time_s.useful += seconds_of(worker.useful);
   result.time_s.waiting += seconds_of(worker.waiting);

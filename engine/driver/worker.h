@@ -226,7 +226,9 @@ class Worker {
   /// The worker missed the window: its counts are of the warm-up.
   /// @param last its last transaction, which has ended by now, and too late
   void miss_window(const Begin& last) {
+    const std::uint64_t cut_off_attempts = measurements_.cut_off_attempts;
     forget_measurements();
+    measurements_.cut_off_attempts = cut_off_attempts;
     // relaxed: the phase's acquire has made both visible.
     measurements_.start = state_.measured_from.load(std::memory_order_relaxed);
     measurements_.end = state_.measured_until.load(std::memory_order_relaxed);
@@ -397,6 +399,7 @@ class Worker {
       }
       if (over()) {
         measurements_.count_unfinished(type, end - arrived, took(end));
+        ++measurements_.cut_off_attempts;
         return end;
       }
       measurements_.count_abort(type, attempt, end - start);
@@ -427,6 +430,8 @@ class Worker {
     beat();
     ended_.resize(group_.size());
     const auto [committed, ran] = attempts_->attempt_group(group_, ended_);
+    const bool cut_off = !committed && over();
+    if (cut_off) measurements_.cut_off_attempts += ran;
     Ticks end = M::now();
     // Each has taken its part of the worker's time.
     const Ticks took = (end - first.start) / static_cast<Ticks>(group_.size());
@@ -436,13 +441,13 @@ class Worker {
       if (committed) {
         measurements_.count_end(type, ended_[at], took, latency, took);
         backoff_.on_commit(type, 0, attempts_->policy());
-      } else if (over()) {
+      } else if (cut_off) {
         measurements_.count_unfinished(type, latency, took);
       } else if (at < ran) {
         measurements_.count_abort(type, ended_[at], took);
       }
     }
-    if (committed || over()) return end;
+    if (committed || cut_off) return end;
     for (std::size_t at = 0; at < group_.size(); ++at) {
       end = run_to_the_end({.input = group_[at].input,
                             .type = group_[at].type,

@@ -114,6 +114,33 @@ TEST(ExternalGroups, ThatFailAndHaveAnEffectAreFound) {
   EXPECT_GT(found, 0U);
 }
 
+/// A store whose commits take until the end of the run, so that each worker is cut off in a group.
+class Stalling final : public store::test::Forwarding {
+ public:
+  using Forwarding::Forwarding;
+  store::Status commit() override {
+    interrupted_.wait(false);
+    return store::Status::stopped;
+  }
+  void interrupt() override {
+    interrupted_ = true;
+    interrupted_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> interrupted_ = false;
+};
+
+TEST(ExternalGroups, ThatTheEndOfTheRunCutsOffAreAccountedFor) {
+  add_wrapped<Stalling>("stalling");
+  Trial trial = merged_trial_in("stalling", 0);
+  trial.workers = 1;  // the stores of the tests run one transaction at a time
+  const Verdict verdict = verdict_on(trial);
+  for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+  EXPECT_EQ(verdict.result.cut_off_attempts, 4U);
+  EXPECT_EQ(verdict.report.aborted, 4U);
+}
+
 /// A store whose reads are outside of its transactions.
 TEST(ExternalFaults, AreFound) {
   store::test::add_test_stores();
