@@ -37,9 +37,9 @@ export UBSAN_OPTIONS := print_stacktrace=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
-.PHONY: help setup train contest test test-full test-release test-address test-thread test-python \
-        soak docs lint lint-format lint-python lint-prose lint-headers lint-tidy format bench \
-        instructions memory clean
+.PHONY: help setup train contest test test-slow test-full test-stages test-release test-address \
+        test-thread test-python test-release-slow test-python-slow soak docs lint lint-format \
+        lint-python lint-prose lint-headers lint-tidy format bench instructions memory clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,35 +59,47 @@ train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare i
 contest: $(VENV)/.ready-policy-gradient ## Let the search methods compete, or go on with it; hours (ARGS=…)
 	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle lab searches sweep=contest
 
-TEST_STAGES := test-release test-address test-thread test-python
+TEST_STAGES := test-release test-thread test-python
+SLOW_STAGES := test-release-slow test-address test-python-slow
 # What test-full sets: tests at ten times their length, and all workloads under the sanitizers, in
 # build folders of their own.
 FULL :=
 LIMIT := $(if $(FULL),3600,300)
+# What test-slow sets: the tests that take long, and only those.
+SLOW :=
 
-test: $(VENV)/.ready-test ## Run every test, quickly: engine, sanitizers, Python; then a summary
-	@results=(); status=0; begin=$$SECONDS; \
-	for stage in $(TEST_STAGES); do \
-	  start=$$SECONDS; \
-	  if $(MAKE) $$stage; then verdict=passed; else verdict=FAILED; status=1; fi; \
-	  results+=("$$(printf '  %-13s %-7s %5d s' $$stage $$verdict $$((SECONDS - start)))"); \
-	done; \
-	printf '\n'; printf '%s\n' "$${results[@]}"; \
-	printf '  %-13s %-7s %5d s\n' all "$$( ((status)) && echo FAILED || echo passed)" $$((SECONDS - begin)); \
-	exit $$status
+test: ## Run the tests of the engine and of Python, in less than 15 minutes; then a summary
+	@$(MAKE) test-stages STAGES="$(TEST_STAGES)"
+
+test-slow: ## Run the slow tests that `make test` leaves out, and ASan and UBSan: as long again
+	@$(MAKE) test-stages STAGES="$(SLOW_STAGES)"
 
 test-full: export HEDDLE_TEST_SCALE ?= 10
-test-full: $(VENV)/.ready-test ## Run the same tests ten times as long, and the long ones; hours
-	@$(MAKE) test FULL=-full
+test-full: ## Run all tests, ten times as long, and the longest; hours
+	@$(MAKE) test-stages FULL=-full STAGES="test-release test-address test-thread test-python"
+
+test-stages: $(VENV)/.ready-test
+	@results=(); status=0; begin=$$SECONDS; \
+	for stage in $(STAGES); do \
+	  start=$$SECONDS; \
+	  if $(MAKE) $$stage; then verdict=passed; else verdict=FAILED; status=1; fi; \
+	  results+=("$$(printf '  %-17s %-7s %5d s' $$stage $$verdict $$((SECONDS - start)))"); \
+	done; \
+	printf '\n'; printf '%s\n' "$${results[@]}"; \
+	printf '  %-17s %-7s %5d s\n' all "$$( ((status)) && echo FAILED || echo passed)" $$((SECONDS - begin)); \
+	exit $$status
+
+test-release-slow test-python-slow: test-%-slow:
+	@$(MAKE) test-$* SLOW=slow
 
 test-release: $(VENV)/.ready ## Run the engine's tests, on the engine as it is shipped
-	@echo "== $@"
+	@echo "== $@ $(SLOW)"
 	@python -c "import engine" # brings the library that Python loads up to date: it is the one tested
 	@$(CMAKE) -B build/release --log-level=WARNING -DHEDDLE_TEST_TIMEOUT=$(LIMIT) \
-	  -DHEDDLE_TEST_ALL=$(if $(FULL),ON,OFF) \
+	  -DHEDDLE_TEST_SLOW=$(if $(FULL)$(SLOW),ON,OFF) \
 	  -DHEDDLE_CORE="$$(ls -t $(CURDIR)/build/python/*/engine/libheddle_engine_core.a | head -n 1)"
 	@cmake --build build/release
-	@$(CTEST) --test-dir build/release
+	@$(CTEST) --test-dir build/release $(if $(SLOW),-L $(SLOW))
 
 test-address: $(VENV)/.ready ## Run the engine's tests under the address and undefined-behaviour sanitizers
 	@echo "== $@"
@@ -112,10 +124,10 @@ WORKERS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 test-python: export PYTHONDONTWRITEBYTECODE :=
 test-python: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
-	@echo "== $@"
+	@echo "== $@ $(SLOW)"
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
 	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  $(if $(FULL),-m "full or not full") $(ARGS)
+	  $(if $(FULL),-m "",$(if $(SLOW),-m "slow and not full")) $(ARGS)
 
 soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
 	@python -m tests.soak $(ARGS)

@@ -25,7 +25,7 @@ if(HEDDLE_SANITIZE STREQUAL "thread")
 else()
   list(APPEND HEDDLE_COVERED *:virtual)
   if(NOT HEDDLE_COVER_ALL)
-    # The release build runs these. Their workers are real threads, which the thread sanitizer sees;
+    # The release build runs these, some of them in `make test-slow`. Their workers are real threads, which the thread sanitizer sees;
     # or what they run of the engine is run here by other tests, and they do it for longer: faults
     # put in on purpose, small histories by the ten thousand, every schedule, copies of the process.
     list(APPEND HEDDLE_UNCOVERED_TESTS

@@ -30,6 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_page_exists(site: Path) -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("notebooks/*.ipynb")]
     made = [site / page.relative_to(ROOT).with_suffix(".html") for page in pages]

@@ -36,6 +36,7 @@ def known(effects: Effects, attempt: Attempt) -> set[str]:
 TABLES = ["ic3", "two_phase_locking_star", *(f"random:{seed}" for seed in range(1, 5))]
 
 
+@pytest.mark.slow
 def test_impossible_dependencies_and_waits_do_not_occur(evaluator: Evaluator) -> None:
     dependencies = waits = 0
     for name in TABLES:

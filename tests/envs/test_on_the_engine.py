@@ -136,6 +136,7 @@ def test_the_environment_passes_gymnasiums_checker_on_the_engine() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consistent(
     virtual_engine: Evaluator,
 ) -> None:

@@ -101,6 +101,7 @@ def run(notebook: nbformat.NotebookNode, where: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_a_notebook_runs_with_shorter_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

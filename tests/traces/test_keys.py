@@ -67,6 +67,7 @@ def test_other_texts_are_hashed(text: str) -> None:
     assert key != 7
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_in_every_process_and_batch() -> None:
     code = (
         "import pyarrow as pa; from traces.keys import keys_of; print(keys_of(pa.array(['anna'])))"

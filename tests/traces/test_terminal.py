@@ -131,6 +131,7 @@ def unread(*arguments: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
+@pytest.mark.slow
 def test_an_unread_progress_bar_loses_no_results(tmp_path: Path) -> None:
     where = ["machine=virtual", "machine.cores=2", "workload=ycsb", "workload.records=200"]
     length = ["run.repeats=1", "run.seconds=0.0001", "run.warmup=0"]

@@ -211,6 +211,7 @@ gc.collect()
 
 
 @pytest.mark.parametrize("limit", [100, 5000])
+@pytest.mark.slow
 def test_a_disk_that_fills_up_is_one_message(tmp_path: Path, limit: int) -> None:
     """The disk is full at any point: in the rows, or at the end of the file."""
     command = [sys.executable, "-c", FULL, str(tmp_path / "trace"), str(limit)]

@@ -261,6 +261,7 @@ def test_a_dry_run_of_a_sweep_forecasts_every_run(elsewhere: ModuleType) -> None
     assert refused.exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_budget_bounds_the_search_and_is_refused_if_too_short(elsewhere: ModuleType) -> None:
     done = run("train", *SMALL, "budget=2s", "search.generations=null", "search.evaluations=100000")
     assert done.exit_code == 0, done.output

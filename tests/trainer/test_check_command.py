@@ -18,6 +18,7 @@ from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
 from tests.scale import scaled
+from tests.slow import some_slow
 from traces.terminal import OutputError
 from trainer.command import check as check_module
 from trainer.command.check import EXPORTS, check
@@ -55,7 +56,10 @@ def test_no_protocol_table_or_schedule_has_a_finding(
 
 
 @pytest.mark.parametrize(
-    "workload", ["tpcc", "tpce", "ycsb", "micro", "smallbank", "epinions", "taobench"]
+    "workload",
+    some_slow(
+        ["tpcc", "tpce", "ycsb", "micro", "smallbank", "epinions", "taobench"], ["micro", "tpce"]
+    ),
 )
 def test_other_workloads_have_no_finding(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

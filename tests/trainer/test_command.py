@@ -178,6 +178,7 @@ def test_train_writes_a_policy_a_table_and_a_picture() -> None:
     assert folder.name in evaluated.output
 
 
+@pytest.mark.slow
 def test_a_run_resumes_only_with_its_own_search() -> None:
     """The typed settings of its search do not apply to another search."""
     run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
@@ -214,6 +215,7 @@ def test_a_run_resumes_with_a_former_default_search() -> None:
     assert len(Checkpoint.load(folder).history) == 2
 
 
+@pytest.mark.slow
 def test_a_run_resumes_with_the_former_search_of_its_experiment() -> None:
     run("train", *QUICK, "experiment=quick_threads", "search=evolution_quick", "search.seconds=1")
     folder = only_run()
@@ -224,6 +226,7 @@ def test_a_run_resumes_with_the_former_search_of_its_experiment() -> None:
     assert (search.name, search.decay, search.generations) == ("evolution", 0.95, None)
 
 
+@pytest.mark.slow
 def test_train_resumes_with_saved_and_new_settings() -> None:
     run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
@@ -325,6 +328,7 @@ def test_a_running_run_is_not_resumed() -> None:
     assert "another process" in done.output
 
 
+@pytest.mark.slow
 def test_multirun_makes_a_run_for_each_combination(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["heddle"])
     settings = [
@@ -463,6 +467,7 @@ def test_an_unusable_runs_dir_is_reported_at_once(name: str) -> None:
     assert "File exists" not in done.output
 
 
+@pytest.mark.slow
 def test_the_factor_analysis_adds_kinds_of_actions_one_by_one() -> None:
     brief = ["search.generations=1", "search.parents=2", "search.children=1", "baselines=[silo]"]
     done = run("train", "-m", "experiment=factor_analysis", *QUICK, *brief)

@@ -122,6 +122,7 @@ def document() -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("drawn")
+@pytest.mark.slow
 def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output

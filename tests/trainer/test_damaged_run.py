@@ -72,6 +72,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str, after: int) -> None:
 
 
 @pytest.mark.parametrize("name", [r"\.checkpoint\.json\..*", r"\.[0-9a-f]{16}\.tmp"])
+@pytest.mark.slow
 def test_with_the_disk_full_in_the_search_the_last_generation_remains(
     folder: Path, tmp_path: Path, name: str
 ) -> None:
@@ -139,6 +140,7 @@ def test_unwritable_results_are_shown(
     assert not [path for path in Path().rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_if_no_file_can_be_written(tmp_path: Path) -> None:
     """The system refuses files larger than 16 KiB."""
 

@@ -118,6 +118,7 @@ def test_credit_does_not_choose_an_excluded_move() -> None:
 
 
 @pytest.mark.parametrize("actions", [["backoff"], ["early_validation"], ["schedule"]])
+@pytest.mark.slow
 def test_batches_are_full_under_few_actions(encoding: Encoding, actions: list[str]) -> None:
     """Moves without an effect are never credited, and must not crowd out the others."""
     scheduled = Encoding(encoding.signature, scheduled=actions == ["schedule"])
@@ -187,6 +188,7 @@ def test_a_joint_search_keeps_unscheduled_tables(both: Encoding) -> None:
     assert sum(is_scheduled(one, both) for one in elites_of(search)) == 3
 
 
+@pytest.mark.slow
 def test_a_search_of_schedules_alone_keeps_the_best_as_elites(both: Encoding) -> None:
     search = make("guided", both, actions=[SCHEDULE])
     play_both(search, both)
@@ -224,6 +226,7 @@ def test_each_half_keeps_its_best_if_elites_suffice(both: Encoding, elites: int)
     assert scheduled == sorted(scheduled, reverse=True)  # scheduled tables are better here
 
 
+@pytest.mark.slow
 def test_half_of_the_children_of_a_scheduled_table_change_only_the_schedule(
     both: Encoding,
 ) -> None:
@@ -240,6 +243,7 @@ def test_half_of_the_children_of_a_scheduled_table_change_only_the_schedule(
     assert 0.4 < median(shares) < 0.6
 
 
+@pytest.mark.slow
 def test_for_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     cells = Layout(encoding).backoff(0)

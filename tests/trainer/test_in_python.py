@@ -36,6 +36,7 @@ def test_train_returns_the_saved_run(fake_engine: ModuleType, tmp_path: Path) ->
     assert len(again.checkpoint.history) == 3
 
 
+@pytest.mark.slow
 def test_a_comparison_matches_the_output_of_the_command(tmp_path: Path) -> None:
     typed = (*TINY_PLACE, "policy=silo,ic3", "run.seconds=0.002", "run.repeats=2")
     comparison = evaluate(*typed, f"output={tmp_path / 'unused.json'}")

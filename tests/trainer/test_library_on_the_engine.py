@@ -37,6 +37,7 @@ BRIEF = {
     ],
     ids=["brief", "as-recorded"],
 )
+@pytest.mark.slow
 def test_the_engine_reproduces_recorded_scores(
     baselines: tuple[str, ...], changed: dict[str, dict[str, float]], tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def lost(*arguments: Any, **named: Any) -> None:
 
 
 @pytest.mark.parametrize("when", ["it starts", "it measures"])
+@pytest.mark.slow
 def test_the_cause_of_a_lost_backend_is_shown_with_how_to_resume(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

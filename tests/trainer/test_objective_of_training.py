@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from envs.objective import Objective
@@ -72,6 +73,7 @@ def test_a_policy_is_trained_within_limits(tmp_path: Path) -> None:
     assert Objective.from_dict(closing["objective"]) == found
 
 
+@pytest.mark.slow
 def test_a_policy_beyond_its_limits_is_not_recommended(tmp_path: Path) -> None:
     train(tmp_path, "objective=mean_latency", "objective.limits={mean: 0.001x silo}")
     last = Checkpoint.load(run_of(tmp_path)).history[-1]
@@ -89,6 +91,7 @@ def test_runs_too_short_for_a_percentile_are_refused_with_the_length(tmp_path: P
     assert "; set run.seconds=" in output
 
 
+@pytest.mark.slow
 def test_a_front_is_kept_measured_drawn_and_chosen_from(tmp_path: Path) -> None:
     registered = ("mlflow.enabled=true", "registered_model=fronts")
     front = ("objective.front=[throughput,mean]", "objective.prefer=mean")
@@ -127,6 +130,7 @@ def test_a_front_is_kept_measured_drawn_and_chosen_from(tmp_path: Path) -> None:
         assert tags["heddle.machine"] == "2 virtual cores"
 
 
+@pytest.mark.slow
 def test_objectives_are_resumed_and_may_not_change(tmp_path: Path) -> None:
     train(tmp_path, "objective=mean_latency", "search.generations=1")
     resume = [f"resume={run_of(tmp_path)}", "search.generations=2"]

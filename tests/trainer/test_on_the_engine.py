@@ -14,6 +14,7 @@ import pytest
 
 from policies import load
 from tests.processes import cpu_seconds
+from tests.slow import some_slow
 from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
@@ -104,6 +105,7 @@ def test_train_from_nothing_to_a_policy(tmp_path: Path, workload: str) -> None:
     assert len(Checkpoint.load(folder).history) == 3
 
 
+@pytest.mark.slow
 def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> None:
     # Other programs may use the real cores for a while.
     more = ["validation.seconds=0.15", "check.enabled=false"]
@@ -177,7 +179,10 @@ def trace_of(folder: Path) -> list[object]:
 
 
 # On virtual cores the run has its own process, and its seconds are not those of the clock.
-@pytest.mark.parametrize("machine", [["machine=threads"], ["machine=virtual", "machine.cores=8"]])
+@pytest.mark.parametrize(
+    "machine",
+    some_slow([["machine=threads"], ["machine=virtual", "machine.cores=8"]], [["machine=threads"]]),
+)
 def test_ctrl_c_ends_a_long_run_soon_and_keeps_its_results(
     tmp_path: Path, machine: list[str]
 ) -> None:

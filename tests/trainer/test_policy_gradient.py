@@ -33,6 +33,7 @@ def share_of(encoding: Encoding, vector: list[int], samples: list[Candidate]) ->
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.slow
 def test_sampling_starts_from_the_seed_with_the_given_probability(
     encoding: Encoding, confidence: float
 ) -> None:

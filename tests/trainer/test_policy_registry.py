@@ -77,6 +77,7 @@ def heddle_(*typed: str) -> Result:
 TRAIN = [*(one for one in QUICK if not one.startswith("mlflow")), "search.generations=1"]
 
 
+@pytest.mark.slow
 def test_a_training_registers_and_every_command_finds_it(runs: Path, client: Any) -> None:
     for seed in (1, 2):
         done = heddle_("train", *TRAIN, f"registered_model={MODEL}", f"seed={seed}")
@@ -164,6 +165,7 @@ def test_a_baseline_of_the_registry_is_recorded(runs: Path, client: Any, tpcc: S
 
 
 @pytest.mark.parametrize("by", ["runs_dir", "environment"])
+@pytest.mark.slow
 def test_the_printed_command_promotes_in_the_store_of_the_run(
     runs: Path, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:

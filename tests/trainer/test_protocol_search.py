@@ -8,6 +8,7 @@ import pytest
 
 from policies import ACTION_GROUPS, GRANT, SCHEDULE, Signature, validate
 from policies.protocol import LOCKING, PROTOCOLS, TABLE, protocol_name
+from tests.slow import some_slow
 from tests.trainer.dummy_search import Dummy, DummyConfig
 from tests.trainer.fake_signatures import SIGNATURES
 from tests.trainer.test_searches import NAMES, noise, play, small
@@ -32,7 +33,7 @@ def make(name: str, signature: Signature, seed: int = 1, **changed: object) -> t
     return build_search(config, space, warm_start(space.encoding, [4.0]), seed), space
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
 def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
     search, space = make(name, tpcc, protocols=list(PROTOCOLS), actions=ALL)
     found: dict[str, set[object]] = {"grant": set(), "rank": set()}
@@ -58,7 +59,7 @@ def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
         assert len(found["rank"]) > 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
 def test_a_search_over_protocols_resumes_identically(name: str, tpcc: Signature) -> None:
     settings = {"protocols": list(PROTOCOLS), "actions": ALL}
     straight, _ = make(name, tpcc, 5, **settings)
@@ -71,7 +72,7 @@ def test_a_search_over_protocols_resumes_identically(name: str, tpcc: Signature)
     assert play(resumed, noise, 96 - done) == asked[4:]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
 @pytest.mark.parametrize("actions", [[GRANT], [GRANT, SCHEDULE]])
 def test_the_grant_policy_is_searched_alone_or_with_the_schedule(
     name: str, actions: list[str], tpcc: Signature
@@ -90,6 +91,7 @@ def test_the_grant_policy_is_searched_alone_or_with_the_schedule(
     assert any(document.schedule for document in documents) == (SCHEDULE in actions)
 
 
+@pytest.mark.slow
 def test_guided_search_finds_the_protocol_and_the_ranks_that_win(tpcc: Signature) -> None:
     search, space = make("guided", tpcc, protocols=list(PROTOCOLS), actions=ALL)
 

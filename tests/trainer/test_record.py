@@ -39,6 +39,7 @@ def kept(record: Record) -> Any:
     return MlflowClient(tracking_uri=record.uri).get_run(str(record.run_id))
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_and_its_record_resumed(tmp_path: Path) -> None:
     said: list[str] = []
     config = MlflowConfig(experiment="tests")

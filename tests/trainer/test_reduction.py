@@ -122,6 +122,7 @@ def test_of_too_many_conflicts_those_of_one_table_are_dropped_together(
     assert any(origin.endswith(f" on {table}") for origin in asked.values())
 
 
+@pytest.mark.slow
 def test_few_remaining_conflicts_are_dropped_one_by_one(encoding: Encoding) -> None:
     edges = left_in(make(encoding), encoding)
     search = make(encoding, edges=len(edges) - 1)
@@ -149,6 +150,7 @@ def test_a_state_of_earlier_versions_is_read(encoding: Encoding) -> None:
     assert other.ask(7) == search.ask(7)
 
 
+@pytest.mark.slow
 def test_remaining_cells_and_the_backoff_are_tuned_afterwards(encoding: Encoding) -> None:
     """The target is a hidden table: IC3 with a third of its cells changed."""
     space, random = Space(encoding, ACTION_GROUPS), Random(2)

@@ -66,6 +66,7 @@ def write_old_checkpoint(file: Path) -> None:
     file.write_text(json.dumps({"schema_version": 4, "digest": digest, "state": state}))
 
 
+@pytest.mark.slow
 def test_a_run_of_an_earlier_version_is_reported_listed_and_compared() -> None:
     folder = old_run()
     found = read_run(folder)
@@ -104,6 +105,7 @@ def test_a_policy_of_an_earlier_version_is_evaluated_and_knows_its_scenarios() -
     assert [bool(column["trained_here"]) for column in columns] == [True, False, True]
 
 
+@pytest.mark.slow
 def test_a_run_of_an_earlier_version_is_resumed_in_its_folders() -> None:
     folder = old_run()
     before = Checkpoint.load(folder.path)

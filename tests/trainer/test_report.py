@@ -254,6 +254,7 @@ def test_a_checkpoint_of_another_version_omits_only_the_curve(folder: RunFolder)
         ("machine", "cores", "four", "&#39;four&#39; is not a number of cores"),
     ],
 )
+@pytest.mark.slow
 def test_a_timeline_with_damaged_settings_is_left_out(
     fake_engine: ModuleType,
     tmp_path: Path,

@@ -80,6 +80,7 @@ def test_no_page_is_written_if_disabled() -> None:
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_failing_page_does_not_affect_the_run(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, words: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_failing_page_does_not_affect_the_run(
     assert (only_run() / "comparison.json").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("train", "-m", *SMALL, "seed=1,2", "workload.warehouses=1,2", "sweep=mine")
     assert done.exit_code == 0, done.output

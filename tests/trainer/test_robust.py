@@ -82,6 +82,7 @@ def trace(folder: Path) -> list[Any]:
     return [state.tuned_us, state.search, state.samples, history]
 
 
+@pytest.mark.slow
 def test_the_worst_case_is_better_than_with_tables_for_one_scenario(
     opposed: ModuleType, tmp_path: Path
 ) -> None:
@@ -357,6 +358,7 @@ def test_a_single_scenario_is_an_ordinary_training(elsewhere: ModuleType) -> Non
     assert trace(only_run()) == trace(before)
 
 
+@pytest.mark.slow
 def test_a_run_resumes_only_with_the_same_scenarios(elsewhere: ModuleType) -> None:
     folder = trained()
     done = run("train", f"resume={folder}", "search.generations=3")
@@ -447,6 +449,7 @@ def test_adding_to_the_library_asks_for_a_scenario(elsewhere: ModuleType) -> Non
     assert "'robust.scenarios=[]' workload.warehouses=4" in done.output
 
 
+@pytest.mark.slow
 def test_the_record_has_every_scenario(elsewhere: ModuleType) -> None:
     trained("mlflow.enabled=true")
     import mlflow

@@ -13,6 +13,7 @@ import pytest
 
 from envs import MeasuringError
 from policies import Encoding, Signature, build_seed, load, to_json
+from tests.slow import some_slow
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.test_searches import small
 from tests.waiting import wait_until
@@ -48,6 +49,7 @@ def test_training_improves_and_writes_its_files(fake_engine: ModuleType, tmp_pat
     assert document.provenance["scores"].keys() == outcome.scores.keys()
 
 
+@pytest.mark.slow
 def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +63,7 @@ def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
         monkeypatch.setattr(fake_engine, "NOISE", 0.03)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", some_slow(SEARCHES, ["policy_gradient", "reduction"]))
 def test_a_resumed_run_of_any_search_equals_an_undisturbed_one(
     fake_engine: ModuleType, tmp_path: Path, name: str
 ) -> None:
@@ -87,7 +89,7 @@ def test_parents_of_the_search_keep_their_samples(
     assert elites <= remembered
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("noise", some_slow([0.0, 0.05], [0.05]))
 def test_a_resumed_run_equals_an_undisturbed_one(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: float
 ) -> None:
@@ -99,7 +101,7 @@ def test_a_resumed_run_equals_an_undisturbed_one(
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
-@pytest.mark.parametrize("slices", [1, 30, 100, 150])
+@pytest.mark.parametrize("slices", some_slow([1, 30, 100, 150], [1, 100, 150]))
 def test_ctrl_c_loses_at_most_the_current_generation(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slices: int
 ) -> None:
@@ -336,6 +338,7 @@ def test_a_seed_underrated_in_short_runs_can_be_the_champion(
     assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
 
 
+@pytest.mark.slow
 def test_the_incumbent_is_shown_with_samples_and_a_best_that_never_decreases(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from policies import ACTION_GROUPS, Encoding, Signature, build_seed, validate
 from tests.scale import scaled
+from tests.slow import some_slow
 from tests.trainer.dummy_search import Dummy, DummyConfig
 from tests.trainer.fake_signatures import SIGNATURES
 from trainer.config import SearchConfig
@@ -20,6 +21,7 @@ from trainer.search.space import Space
 
 Worth = Callable[[Candidate], float]
 NAMES = [*SEARCHES, "dummy"]
+MOST_QUICK = some_slow(NAMES, ["reduction"])
 OWN_SIZES = {
     "evolution": {"parents": 4, "children": 2},
     "reduction": {"proposals": 12, "rounds": 1, "startup": 12},
@@ -76,7 +78,7 @@ def best(asked: Sequence[Sequence[Candidate]], worth: Worth) -> float:
     return max(worth(candidate) for candidates in asked for candidate in candidates)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_searches_without_a_starting_table_refuse_one(name: str, encoding: Encoding) -> None:
     if name not in {"policy_gradient", "random"}:
         make(name, encoding, start=["ic3"])
@@ -89,7 +91,7 @@ def test_random_tables_can_be_near_a_given_one(encoding: Encoding) -> None:
     make("random", encoding, start=["ic3"], near=0.5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_candidates_are_different_tables_of_the_workload(name: str, encoding: Encoding) -> None:
     asked = play(make(name, encoding), noise, scaled(50, most=150))
     for candidates in asked:
@@ -99,7 +101,7 @@ def test_candidates_are_different_tables_of_the_workload(name: str, encoding: En
             encoding.decode(candidate.vector, "x")
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {"policy_gradient"}))
+@pytest.mark.parametrize("name", some_slow(sorted({*NAMES} - {"policy_gradient"}), ["reduction"]))
 @pytest.mark.parametrize("scheduled", [False, True])
 def test_tables_proposed_again_are_parents(name: str, scheduled: bool, encoding: Encoding) -> None:
     """Otherwise the loop would drop their samples, and a single high one would count alone.
@@ -119,7 +121,7 @@ def test_tables_proposed_again_are_parents(name: str, scheduled: bool, encoding:
         search.tell(candidates, [Measured(worth(candidate)) for candidate in candidates])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 @pytest.mark.parametrize("actions", [["early_validation"], ["wait_coarse", "backoff"]])
 def test_cells_outside_the_actions_stay_as_in_occ(
     name: str, actions: list[str], encoding: Encoding
@@ -135,7 +137,7 @@ def test_cells_outside_the_actions_stay_as_in_occ(
     assert len(used) > 5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 @pytest.mark.parametrize(
     ("actions", "message"),
     [([], r"search.actions=\[\]"), (["wait"], r"search.actions=\[wait\].*wait_coarse, wait_fine")],
@@ -147,7 +149,7 @@ def test_an_unknown_group_is_reported_with_the_known_ones(
         make(name, encoding, actions=actions)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 @pytest.mark.parametrize("generations", [1, 4])
 def test_a_search_resumes_identically(name: str, generations: int, encoding: Encoding) -> None:
     worth = separable(encoding, 3)
@@ -163,14 +165,14 @@ def test_a_search_resumes_identically(name: str, generations: int, encoding: Enc
     assert resumed.state_dict() == straight.state_dict()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_seeds_repeat_and_differ(name: str, encoding: Encoding) -> None:
     one, same, other = (play(make(name, encoding, seed), noise, 60) for seed in (1, 1, 2))
     assert one == same
     assert one != other
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_an_exhausted_space_does_not_end_a_search(name: str) -> None:
     """A type with two accesses and only early validation has four tables."""
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
@@ -180,7 +182,7 @@ def test_an_exhausted_space_does_not_end_a_search(name: str) -> None:
     assert len(found) == (3 if name == "reduction" else 4)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_schedules_are_searched_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
     scheduled = Encoding(tpcc, scheduled=True)
     plain = scheduled.schedule_cells.start
@@ -200,7 +202,7 @@ def test_schedules_are_searched_alone_or_with_the_table(name: str, tpcc: Signatu
         assert len(tried) > 2, "parameters are searched for, too"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_cells_outside_the_actions_are_those_of_the_base(name: str, encoding: Encoding) -> None:
     table = encoding.signature.state_count * encoding.row_width
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
@@ -215,7 +217,7 @@ def test_cells_outside_the_actions_are_those_of_the_base(name: str, encoding: En
                 assert candidate.vector[:table] == tuple(base[:table])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST_QUICK)
 def test_failures_do_not_stop_a_search(name: str, encoding: Encoding) -> None:
     play(make(name, encoding), lambda candidate: 0.0, 60)
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from policies import Encoding, build_seed, load
+from tests.slow import some_slow
 from tests.trainer.test_searches import small
 from tests.trainer.tiny_training import TINY, run_of
 from trainer.checkpoint import Checkpoint
@@ -26,7 +27,7 @@ EVALUATE = (
 )
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", some_slow(SEARCHES, {*SEARCHES} - {"evolution"}))
 def test_every_search_trains(tmp_path: Path, name: str) -> None:
     sizes = [f"search.{key}={value}" for key, value in small(name).items()]
     chosen = [text for text in TINY if not text.startswith("search.")]
@@ -41,6 +42,7 @@ def test_every_search_trains(tmp_path: Path, name: str) -> None:
     assert load(run_of(tmp_path) / "policy.json").provenance["search"] == name
 
 
+@pytest.mark.slow
 def test_every_search_schedules_a_fixed_policy(tmp_path: Path) -> None:
     chosen = [text for text in TINY if not text.startswith("search.")]
     chosen += ["experiment=schedule", *EVALUATE[:5], f"runs_dir={tmp_path}/runs"]

@@ -95,6 +95,7 @@ def test_settings_are_shown() -> None:
     assert "poll_seconds: 3" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_unwritable_log_is_one_message(tmp_path: Path) -> None:
     publish(tmp_path / "policy.json", "learned")
     with Path("/dev/full").open("w") as full:
@@ -180,6 +181,7 @@ def test_serving_follows_the_file_until_a_signal(
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 130)])
+@pytest.mark.slow
 def test_a_closed_output_is_not_a_failure(tmp_path: Path, how: signal.Signals, code: int) -> None:
     with serving(tmp_path / "policy.json", "report_seconds=60") as process:
         line_with(process, "missing, silo stays")

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import pytest
 from hydra.core.config_store import ConfigStore
 
+from tests.slow import some_slow
 from tests.trainer.dummy_search import Dummy, DummyConfig
 from trainer.command.comparing import as_list
 from trainer.command.errors import UsageError
@@ -205,7 +206,9 @@ def test_a_search_needs_no_settings_file() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("experiment", ["quick", "quick_threads", "paper"])
+@pytest.mark.parametrize(
+    "experiment", some_slow(["quick", "quick_threads", "paper"], ["quick_threads", "paper"])
+)
 def test_a_preset_accepts_any_search(experiment: str, search: str) -> None:
     budget = train(f"experiment={experiment}").search
     found = train(f"experiment={experiment}", f"search={search}").search

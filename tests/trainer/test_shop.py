@@ -19,6 +19,7 @@ def run(*arguments: str) -> str:
     return done.output
 
 
+@pytest.mark.slow
 def test_from_a_trace_to_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

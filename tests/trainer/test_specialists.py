@@ -213,6 +213,7 @@ def evaluations_until(search: Search, steps: TwoSteps, good: float) -> int:
     return done
 
 
+@pytest.mark.slow
 def test_a_gain_that_needs_two_steps_is_found(encoding: Encoding) -> None:
     def median(specialists: float) -> int:
         counts = [

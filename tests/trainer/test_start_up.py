@@ -49,6 +49,7 @@ def test_a_command_that_measures_nothing_loads_no_slow_library(words: str, tmp_p
 
 
 @pytest.mark.parametrize("words", ["train --settings", "policy list", "runs list"])
+@pytest.mark.slow
 def test_a_command_that_runs_no_search_loads_no_library_of_one(words: str, tmp_path: Path) -> None:
     assert _loaded(words, ("deap", "moocore"), tmp_path) == "[]"
 

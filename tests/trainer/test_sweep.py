@@ -64,6 +64,7 @@ def times() -> dict[str, int]:
     return {path.parent.name: path.stat().st_mtime_ns for path in SWEEP.glob("*/checkpoint.json")}
 
 
+@pytest.mark.slow
 def test_each_combination_has_one_run() -> None:
     done = train("-m", *SMALL, "seed=1,2", "workload.warehouses=1,2", "sweep=mine")
     assert done.exit_code == 0, done.output
@@ -82,6 +83,7 @@ def test_each_combination_has_one_run() -> None:
     assert before.items() <= times().items()
 
 
+@pytest.mark.slow
 def test_a_sweep_resumes_with_its_search() -> None:
     """The present default search is another one."""
     assert train("-m", *SMALL, "seed=1", "sweep=mine", "search.children=2,3").exit_code == 0
@@ -162,6 +164,7 @@ def test_a_sweep_without_runs_is_damaged(typed: list[str]) -> None:
     assert "sweep.json: is damaged (ValueError: it has no runs)" in done.output
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_sweep_and_it_can_resume(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +212,7 @@ def test_ctrl_c_while_mlflow_starts_shows_how_to_resume(monkeypatch: pytest.Monk
     assert states() == ["finished"] * 2
 
 
+@pytest.mark.slow
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
     elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +249,7 @@ def test_a_sweep_and_its_runs_are_recorded_in_one_store(
         assert client.get_run(parent).info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_a_failing_run_does_not_prevent_others(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +330,7 @@ def test_the_brief_contest_is_part_of_the_full_one() -> None:
         assert set(values.split(",")) <= set(whole[axis].split(","))
 
 
+@pytest.mark.slow
 def test_a_contest_runs_seed_by_seed() -> None:
     """A contest that ends early has as many runs of every method, in any order of arguments."""
     contest = ["experiment=search_contest", "search=local,random", "case=tpcc_1"]

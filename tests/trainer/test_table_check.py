@@ -36,6 +36,7 @@ def test_every_best_is_checked_once(fake_engine: ModuleType, tmp_path: Path) -> 
     assert (trial.cores, trial.machine["kind"]) == (4, "virtual")
 
 
+@pytest.mark.slow
 def test_a_failing_table_is_refused_saved_and_counted(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: Encoding
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_failing_table_is_refused_saved_and_counted(
     assert state.evaluations == Checkpoint.load(tmp_path / "undisturbed").evaluations
 
 
+@pytest.mark.slow
 def test_a_refused_table_is_not_checked_again_after_a_resume(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(heddle, ["timeline", *words])
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_reported_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

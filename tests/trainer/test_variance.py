@@ -188,6 +188,7 @@ def run(*typed: str) -> Result:
     return CliRunner().invoke(heddle, ["variance", "machine.cores=4", "seconds=0.001", *typed])
 
 
+@pytest.mark.slow
 def test_the_command_names_factors_and_what_makes_the_difference(tmp_path: Path) -> None:
     output, picture = tmp_path / "all.json", tmp_path / "trees.svg"
     done = run(

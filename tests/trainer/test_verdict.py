@@ -343,6 +343,7 @@ def test_mistakes_are_reported(mine: ModuleType, arguments: list[str], message: 
     assert message in done.output
 
 
+@pytest.mark.slow
 def test_train_reports_a_verdict_in_every_output(mine: ModuleType) -> None:
     typed = [
         "machine.cores=2",

@@ -192,6 +192,7 @@ def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
         pytest.param(["--predict"], ".pdf", marks=pytest.mark.full),
     ],
 )
+@pytest.mark.slow
 def test_pictures(options: list[str], ending: str, shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / f"picture{ending}"
     assert str(picture) in fine("stats", shop, *options, "--plot", picture)

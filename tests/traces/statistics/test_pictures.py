@@ -60,6 +60,7 @@ def with_peak_rates(rates: list[float]) -> TraceStatistics:
 @pytest.mark.parametrize(
     "days", [1, 2, *(pytest.param(days, marks=pytest.mark.full) for days in (10, 40)), 203]
 )
+@pytest.mark.slow
 def test_any_number_of_days_can_be_drawn(days: int, tmp_path: Path) -> None:
     statistics = found(days)
     figures = [draw_calendar(statistics)]

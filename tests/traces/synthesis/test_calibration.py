@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from statistics import median
 
 import numpy as np
+import pytest
 
 from traces.statistics.days import Day, valid, validated
 from traces.statistics.hours import Hour
@@ -52,6 +53,7 @@ def measured(day: date, requests: Requests) -> Day:
     return Day(day, tuple(hours))
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_paper() -> None:
     days = validated([measured(*of_day) for of_day in requests_of_days(Settings())])
     assert (len(days), len(valid(days))) == (203, 197)

@@ -71,6 +71,7 @@ def run(*typed: str) -> Result:
     )
 
 
+@pytest.mark.slow
 def test_two_nights_and_their_files(tried: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     done = tried
     assert done.exit_code == 0, done.output
@@ -158,6 +159,7 @@ class MovingAlias:
         return self.policies[typed]
 
 
+@pytest.mark.slow
 def test_an_alias_is_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = {"name": "replay", "trace": "shop", "day": f"{FIRST}", "hours": "peak"}
     signature = workload_signature(load_engine(), workload)

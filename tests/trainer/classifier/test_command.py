@@ -40,6 +40,7 @@ def classifier(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
+@pytest.mark.slow
 def test_a_file_has_its_provenance(classifier: Path, trace: Path) -> None:
     document = json.loads(classifier.read_text())
     assert document["workload"] == "tpcc"
@@ -164,6 +165,7 @@ TRAINING = [
 ]
 
 
+@pytest.mark.slow
 def test_a_search_selects_from_several_classifiers(classifier: Path, tmp_path: Path) -> None:
     done = run("train", *TRAINING, f"runs_dir={tmp_path}", f"search.classifiers=[{classifier}]")
     assert done.exit_code == 0, done.output

@@ -79,6 +79,7 @@ def made_up(
     )
 
 
+@pytest.mark.slow
 def test_a_trace_has_hints_and_accessed_rows(observed: Observations) -> None:
     assert 5000 < len(observed) <= 6000  # without transactions that read a snapshot
     signature = observed.signature

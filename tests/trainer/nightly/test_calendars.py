@@ -150,6 +150,7 @@ def _outcome_of(state: StateFolder, number: int) -> Any:
     return night.outcome, night.why, numbers, table, place, sorted(state.numbers())
 
 
+@pytest.mark.slow
 def test_nights_train_only_when_the_rate_changed(past: Nights) -> None:
     calendar = past.calendar
     for number, rate in enumerate(calendar.rates, start=1):

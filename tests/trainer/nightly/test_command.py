@@ -107,6 +107,7 @@ def test_concurrent_nights_exclude_each_other(state: StateFolder) -> None:
     assert "another process uses this folder" in done.stderr
 
 
+@pytest.mark.slow
 def test_roll_back(state: StateFolder, signature: Signature, empty_store: Path) -> None:
     shutil.copytree(empty_store, state.path, dirs_exist_ok=True)
     save(table(signature), state.policy)

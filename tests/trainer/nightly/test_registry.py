@@ -52,6 +52,7 @@ def align_alias(state: StateFolder) -> list[str]:
     return said
 
 
+@pytest.mark.slow
 def test_the_alias_follows_the_served_policy(state: StateFolder, signature: Signature) -> None:
     assert align_alias(state) == []
     assert not (state.path / "mlflow.db").exists()  # nothing is served
@@ -95,6 +96,7 @@ def a_promotion(
     return ["nightly", f"trace={one_day(tmp_path / 'shop')}", f"state={state.path}"]
 
 
+@pytest.mark.slow
 def test_a_promotion_sets_the_alias(with_store: StateFolder, a_promotion: list[str]) -> None:
     assert CliRunner().invoke(heddle, a_promotion).exit_code == 0
     assert int(aliased(with_store).version) == 1

@@ -65,6 +65,7 @@ def killed(state: StateFolder, moment: Moment) -> None:
 
 
 @pytest.mark.parametrize("by", ["the next night", "the same again"])
+@pytest.mark.slow
 def test_a_kill_before_serving_is_completed_by_the_next_process(
     three: StateFolder, by: str
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_kill_before_serving_is_completed_by_the_next_process(
     assert not three.rollback.exists()
 
 
+@pytest.mark.slow
 def test_a_kill_before_logging_is_completed_without_a_second_rollback(
     three: StateFolder,
 ) -> None:

@@ -100,6 +100,7 @@ def table(name: str, encoding: Encoding) -> str:
 
 
 @pytest.mark.usefixtures("pool")
+@pytest.mark.slow
 def test_termination_signals_are_handled_by_the_command() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     assert ENDED == [signal.SIGTERM]
@@ -236,6 +237,7 @@ def test_a_lost_worker_does_not_affect_others_on_virtual_cores(
 @pytest.mark.parametrize(
     "spec", [pytest.param(SPEC, marks=pytest.mark.full), VIRTUAL], ids=["real", "virtual"]
 )
+@pytest.mark.slow
 def test_several_scenarios_are_measured_as_in_process(
     pools: Pools, spec: MachineSpec, encoding: Encoding
 ) -> None:

@@ -27,6 +27,7 @@ BOUNDS = {
 SERIALIZABLE = {"PGOPTIONS": "-c default_transaction_isolation=serializable"}
 
 
+@pytest.mark.slow
 def test_all_transactions_are_imported_with_their_accesses(recorded: Recorded) -> None:
     written = [row for row in recorded.trace.rows if row["type"].startswith("update")]
     assert len(written) == sum(run.processed for run in recorded.runs)

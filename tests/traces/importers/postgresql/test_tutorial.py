@@ -102,6 +102,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.slow
 def test_the_commands_print_what_the_page_shows(postgresql: Server) -> None:
     printed = ""
     with postgresql.running():
