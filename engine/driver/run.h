@@ -28,8 +28,9 @@ struct Run {
   Run(std::shared_ptr<Database<M>> given, int workers, const RunOptions& options)
       : database(std::move(given)),
         protocol(database->start(
-            options.protocol, RunSetup<M>{database->storage(), database->signature(), workers,
-                                          state.stop, options.protocol_options, options.policy})),
+            options.protocol,
+            RunSetup<M>{database->storage(), database->signature(), workers, state.stop,
+                        options.protocol_options, options.policy, database.get()})),
         heartbeats(new Heartbeat<M>[static_cast<std::size_t>(workers)]) {
     const auto states = static_cast<int>(database->signature().state_count());
     for (int worker = 0; worker < workers; ++worker) {

@@ -24,10 +24,23 @@ constexpr std::size_t kMostIntervals = 100'000;
 /// and those of all cores in one order.
 std::size_t bytes_of_events(std::size_t events) { return 2 * events * sizeof(TimelineEvent); }
 
-/// Whether the store commits several transactions as one.
-bool merges(const RunOptions& options) {
-  return is_external(options.protocol) &&
-         ExternalOptions::parse(options.protocol_options).merge > 1;
+/// What an external store cannot do together with the other options of a run.
+void validate(const ExternalOptions& external, const RunOptions& options, const RunGround& ground) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument(what); };
+  if (external.locks != OutsideLocks::off && !ground.has_hints) {
+    refuse("workload " + std::string(ground.workload) +
+           " passes no hints of its keys, so nothing can be locked in front of the store: use "
+           "locks=off");
+  }
+  if (external.merge == 1) return;
+  if (schedules(options.schedule)) {
+    refuse(
+        "merge: an admission policy chooses one transaction at a time; use "
+        "schedule.policy=fifo, or merge=1");
+  }
+  if (options.trace_bytes != 0 || options.timeline_events != 0) {
+    refuse("merge: traces and timelines are of single transactions; use merge=1");
+  }
 }
 
 }  // namespace
@@ -51,15 +64,8 @@ void validate(const RunOptions& options, const RunGround& ground) {
         "protocol external waits for a database, which would stop all virtual cores; use "
         "machine=threads");
   }
-  if (merges(options)) {
-    if (schedules(options.schedule)) {
-      refuse(
-          "merge: an admission policy chooses one transaction at a time; use "
-          "schedule.policy=fifo, or merge=1");
-    }
-    if (options.trace_bytes != 0 || options.timeline_events != 0) {
-      refuse("merge: traces and timelines are of single transactions; use merge=1");
-    }
+  if (is_external(options.protocol)) {
+    validate(ExternalOptions::parse(options.protocol_options), options, ground);
   }
   const bool executes = executes_policy(options.protocol);
   if (executes && options.policy == nullptr) {

@@ -11,6 +11,7 @@ namespace heddle {
 void ExternalOptions::read(OptionReader& reader) {
   constexpr double kLongestBackoffUs = 1e6;
   constexpr std::int64_t kMostMerged = 1024;
+  constexpr std::int64_t kMostConcurrent = 65'536;
   const std::vector<std::string> names = store::store_names();
   reader.choice("store", store, {names.begin(), names.end()},
                 "the database that executes the transactions");
@@ -28,6 +29,12 @@ void ExternalOptions::read(OptionReader& reader) {
                 "it takes the lock when it commits, and may abort");
   reader.integer("merge", merge, 1, kMostMerged,
                  "most transactions of a worker that the store commits as one; 1: each by itself");
+  reader.integer("concurrency", concurrency, 1, kMostConcurrent,
+                 "most transactions that are in the store at a time, others wait in front of it; "
+                 "null: one for each worker");
+  reader.choice("locks", locks, {{"off", OutsideLocks::off}, {"hints", OutsideLocks::hints}},
+                "hints: before a transaction begins, the rows that its hints name are locked in "
+                "front of the store; off: only the store locks");
   reader.real("sync_us", sync_us, 0, kLongestBackoffUs,
               "microseconds that a wait for the disk takes, simulated; 0: as the disk takes");
   reader.real("backoff_first_us", backoff.first_us, 0, kLongestBackoffUs,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/options.h"
@@ -9,6 +11,12 @@
 
 namespace heddle {
 
+/// What is locked outside of the store before a transaction begins in it.
+enum class OutsideLocks : std::uint8_t {
+  off,    ///< nothing
+  hints,  ///< the rows that its hints name
+};
+
 /// The options of external.
 struct ExternalOptions {
   std::string store = "sqlite";
@@ -16,7 +24,10 @@ struct ExternalOptions {
   store::Durability durability = store::Durability::full;
   store::Begin begin = store::Begin::immediate;
   std::size_t merge = 1;  ///< most transactions of a worker that the store commits as one
-  double sync_us = 0;     ///< simulated time of a wait for the disk; 0: the disk's own
+  /// The most transactions that are in the store at a time; empty: one for each worker.
+  std::optional<std::size_t> concurrency;
+  OutsideLocks locks = OutsideLocks::off;
+  double sync_us = 0;  ///< simulated time of a wait for the disk; 0: the disk's own
   /// Conflicts last as long as a commit, which waits for a disk.
   BackoffRange backoff{.first_us = 500, .longest_us = 32'000};
 

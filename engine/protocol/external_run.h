@@ -31,13 +31,20 @@ class ExternalAttempts final : public Attempts<M> {
       : procedures_(procedures),
         runtime_(runtime),
         observer_(observer),
+        entrance_(runtime.make_entrance()),
         own_(others == nullptr ? std::make_unique<ExternalTransaction<M>>(runtime) : nullptr),
         txn_(others == nullptr ? *own_ : others->txn_) {}
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t /*prior_aborts*/) override {
     if (observer_ != nullptr) observer_->begin(type, false);
-    txn_.begin(runtime_.access_of(type));
-    return execute(input, type);
+    const GroupMember alone{input, type};
+    const auto before = M::now();
+    const WorkerEntrance::Pass pass = entrance_.enter({&alone, 1});
+    const auto waited = M::now() - before;
+    txn_.begin(runtime_.access_of(type), pass.granted());
+    Attempt<M> attempt = execute(input, type);
+    attempt.waited += waited;
+    return attempt;
   }
 
   [[nodiscard]] std::size_t group_size() const override { return runtime_.options().merge; }
@@ -47,7 +54,10 @@ class ExternalAttempts final : public Attempts<M> {
   typename Attempts<M>::GroupEnd attempt_group(std::span<const GroupMember> members,
                                                std::span<Attempt<M>> ended) override {
     if (observer_ != nullptr) observer_->begin_group();
-    const auto end = execute_group(members, ended);
+    const auto begun = M::now();
+    const WorkerEntrance::Pass pass = entrance_.enter(members);
+    const auto waited = M::now() - begun;
+    const auto end = execute_group(members, ended, pass.granted(), waited);
     if (!end.committed) {
       const Attempt<M> failed{.reason = txn_.reason(), .state = txn_.reason_state()};
       txn_.abort_group();
@@ -59,16 +69,18 @@ class ExternalAttempts final : public Attempts<M> {
 
  private:
   /// If it has not committed, the store's transaction has to be undone, for txn_.reason().
+  /// @param waited before, at the entrance
   typename Attempts<M>::GroupEnd execute_group(std::span<const GroupMember> members,
-                                               std::span<Attempt<M>> ended) {
+                                               std::span<Attempt<M>> ended, bool may_run,
+                                               typename M::Ticks waited) {
     const bool writes = std::any_of(members.begin(), members.end(), [&](const GroupMember& one) {
       return runtime_.access_of(one.type) == store::Access::read_write;
     });
-    if (!txn_.begin_group(writes ? store::Access::read_write : store::Access::read_only)) {
+    if (!txn_.begin_group(writes ? store::Access::read_write : store::Access::read_only, may_run)) {
       return {false, 0};
     }
     const auto parts = static_cast<typename M::Ticks>(members.size());
-    const auto waited = txn_.waited();
+    waited += txn_.waited();
     for (std::size_t at = 0; at < members.size(); ++at) {
       if (observer_ != nullptr) observer_->begin(members[at].type, false);
       txn_.begin_member();
@@ -103,6 +115,7 @@ class ExternalAttempts final : public Attempts<M> {
   StoredProcedures<M>& procedures_;
   ExternalRuntime<M>& runtime_;
   Observer<M>* observer_;
+  WorkerEntrance entrance_;
   std::unique_ptr<ExternalTransaction<M>> own_;
   ExternalTransaction<M>& txn_;
   ErasedTransaction<M, ExternalTransaction<M>> erased_{txn_};

@@ -12,13 +12,16 @@
 #include <vector>
 
 #include "machine/shared.h"
+#include "model/inputs.h"
 #include "model/signature.h"
+#include "protocol/external_entrance.h"
 #include "protocol/external_options.h"
 #include "protocol/external_population.h"
 #include "protocol/protocol.h"
 #include "storage/storage.h"
 #include "storage/tid.h"
 #include "store/connection.h"
+#include "store/fair_semaphore.h"
 #include "store/private_folder.h"
 #include "store/store.h"
 #include "store/stores.h"
@@ -42,7 +45,11 @@ class ExternalRuntime {
                                                   .begin = options_.begin,
                                                   .simulated_sync_us = options_.sync_us,
                                                   .stop = &setup.stop.raw()})),
-        types_(accesses_of(setup.signature)) {
+        types_(accesses_of(setup.signature)),
+        inputs_(setup.inputs),
+        hinted_(setup.signature, setup.storage),
+        locks_(&setup.stop.raw()),
+        places_(&setup.stop.raw(), options_.concurrency.value_or(0)) {
     external::fill_store(storage_, *store_);
     // relaxed: the workers start later.
     version_.store(tid::first_of_epoch(storage_.epochs().current()), std::memory_order_relaxed);
@@ -56,6 +63,15 @@ class ExternalRuntime {
   [[nodiscard]] store::Access access_of(int type) const {
     const auto at = static_cast<std::size_t>(type);
     return at < types_.size() ? types_[at] : store::Access::read_only;
+  }
+
+  /// A worker's entrance to the store, as the options say.
+  [[nodiscard]] WorkerEntrance make_entrance() {
+    const bool locks = options_.locks == OutsideLocks::hints && inputs_ != nullptr;
+    return {{.locks = locks ? &locks_ : nullptr,
+             .places = options_.concurrency.has_value() ? &places_ : nullptr},
+            hinted_,
+            inputs_};
   }
 
   /// A connection for the calling thread, kept until the end of the run; nullptr: it failed, and so
@@ -98,6 +114,8 @@ class ExternalRuntime {
 
   /// Ends what the connections wait for. Call it when the stop word is set.
   void interrupt() {
+    locks_.wake();
+    places_.wake();
     store_->wake();
     const std::lock_guard lock(mutex_);
     for (const auto& connection : connections_) connection->interrupt();
@@ -134,6 +152,10 @@ class ExternalRuntime {
   store::PrivateFolder folder_;
   std::unique_ptr<store::Store> store_;
   std::vector<store::Access> types_;
+  const Inputs* inputs_;
+  HintedRows hinted_;
+  KeyLocks locks_;
+  store::FairSemaphore places_;
   Shared<M, std::uint64_t> version_;
   Shared<M, std::uint64_t> failed_;
   mutable std::mutex mutex_;  ///< guards what follows

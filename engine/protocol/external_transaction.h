@@ -46,9 +46,14 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
 
   // ---- an attempt, for attempt_to_commit() -----------------------------------------------------
 
-  void begin(store::Access access) {
+  /// @param may_run false: the run ended before it could begin, and it aborts
+  void begin(store::Access access, bool may_run = true) {
     reset();
-    start(access);
+    if (may_run) {
+      start(access);
+    } else {
+      conflict(AbortReason::stopped, kNoState);
+    }
   }
 
   /// On false, abort() must follow.
@@ -67,8 +72,8 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   // ---- a group: several transactions that are one of the store's -------------------------------
 
   /// Begins the store's transaction. On false, abort_group() must follow.
-  bool begin_group(store::Access access) {
-    begin(access);
+  bool begin_group(store::Access access, bool may_run = true) {
+    begin(access, may_run);
     grouped_ = true;
     return !doomed_;
   }

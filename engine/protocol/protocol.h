@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/shared.h"
+#include "model/inputs.h"
 #include "model/signature.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/concepts.h"
@@ -26,6 +27,7 @@ struct RunSetup {
   const Shared<M, std::uint64_t>& stop;          ///< nonzero: every wait must end
   std::map<std::string, std::string> options;    ///< of the protocol
   std::shared_ptr<const CompiledPolicy> policy;  ///< for protocols that execute one
+  const Inputs* inputs = nullptr;                ///< for protocols that use hints; nullptr: none
 };
 
 /// The result of one attempt at a transaction.

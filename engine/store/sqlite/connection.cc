@@ -22,9 +22,9 @@ Bytes column(sqlite3_stmt* statement, int number) {
 }  // namespace
 
 SqliteConnection::SqliteConnection(const StoreSetup& setup, const std::string& file,
-                                   const char* vfs, WriterQueue& queue,
+                                   const char* vfs, FairSemaphore& writer,
                                    const std::string& setup_sql)
-    : begin_(setup.begin), stop_(setup.stop), queue_(queue), database_(open_database(file, vfs)) {
+    : begin_(setup.begin), stop_(setup.stop), writer_(writer), database_(open_database(file, vfs)) {
   sqlite3_busy_handler(database_.get(), &wait_for_lock, this);
   execute(database_.get(), setup_sql);
   tables_.reserve(setup.tables.size());
@@ -47,8 +47,8 @@ Status SqliteConnection::begin(Access access) {
   if (access == Access::read_only || begin_ == Begin::deferred) {
     return run(begin_reading_, "BEGIN");
   }
-  if (!queue_.enter()) return Status::stopped;
-  in_queue_ = true;
+  if (!writer_.acquire()) return Status::stopped;
+  is_writer_ = true;
   return run(begin_writing_, "BEGIN IMMEDIATE");
 }
 
@@ -123,14 +123,14 @@ Status SqliteConnection::rollback_to_savepoint() {
 
 Status SqliteConnection::commit() {
   const Status status = run(commit_, "COMMIT");
-  if (status == Status::ok) leave_queue();
+  if (status == Status::ok) release_writer();
   return status;
 }
 
 void SqliteConnection::rollback() {
   // SQLite has rolled back by itself after some errors.
   if (sqlite3_get_autocommit(database_.get()) == 0) (void)run(rollback_, "ROLLBACK");
-  leave_queue();
+  release_writer();
 }
 
 void SqliteConnection::interrupt() { sqlite3_interrupt(database_.get()); }
@@ -172,10 +172,10 @@ Status SqliteConnection::lose(const std::string& why) {
   return Status::lost;
 }
 
-void SqliteConnection::leave_queue() {
-  if (!in_queue_) return;
-  in_queue_ = false;
-  queue_.leave();
+void SqliteConnection::release_writer() {
+  if (!is_writer_) return;
+  is_writer_ = false;
+  writer_.release();
 }
 
 }  // namespace heddle::store

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "store/connection.h"
+#include "store/fair_semaphore.h"
 #include "store/sqlite/handle.h"
 #include "store/sqlite/table_statements.h"
-#include "store/sqlite/writer_queue.h"
 #include "store/store.h"
 
 namespace heddle::store {
@@ -22,7 +22,7 @@ class SqliteConnection final : public Connection {
   /// @param setup_sql what every connection of its kind executes first
   /// @throws std::runtime_error naming the database and the cure
   SqliteConnection(const StoreSetup& setup, const std::string& file, const char* vfs,
-                   WriterQueue& queue, const std::string& setup_sql);
+                   FairSemaphore& writer, const std::string& setup_sql);
   ~SqliteConnection() override;
 
   Status begin(Access access) override;
@@ -48,16 +48,16 @@ class SqliteConnection final : public Connection {
   Status fail(int code);
   Status fail(const SqliteError& error);
   Status lose(const std::string& why);
-  void leave_queue();
+  void release_writer();
 
   Begin begin_;
   const std::atomic<std::uint64_t>* stop_;
-  WriterQueue& queue_;
+  FairSemaphore& writer_;
   Database database_;
   std::vector<TableStatements> tables_;
   Statement begin_reading_, begin_writing_, commit_, rollback_;
   Statement set_savepoint_, release_savepoint_, to_savepoint_;
-  bool in_queue_ = false;
+  bool is_writer_ = false;
   bool has_savepoint_ = false;
   std::string error_;
 };

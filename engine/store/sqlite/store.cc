@@ -5,11 +5,11 @@
 #include <mutex>
 #include <string>
 
+#include "store/fair_semaphore.h"
 #include "store/module.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/counting_vfs.h"
 #include "store/sqlite/handle.h"
-#include "store/sqlite/writer_queue.h"
 
 namespace heddle::store {
 
@@ -22,7 +22,7 @@ class SqliteStore final : public Store {
       : setup_(setup),
         file_(setup.folder + "/database.sqlite"),
         files_(setup.simulated_sync_us),
-        queue_(setup.stop) {}
+        writer_(setup.stop) {}
 
   std::unique_ptr<Connection> connect_to_fill() override {
     // Without a journal: what fails here is thrown away as a whole.
@@ -32,18 +32,18 @@ class SqliteStore final : public Store {
       sql += "CREATE TABLE " + in_quotes(table.name) +
              " (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;";
     }
-    return std::make_unique<SqliteConnection>(setup_, file_, files_.name(), queue_, sql);
+    return std::make_unique<SqliteConnection>(setup_, file_, files_.name(), writer_, sql);
   }
 
   std::unique_ptr<Connection> connect() override {
     // The first one changes the journal, for which it must be alone.
     const std::lock_guard one_at_a_time(connecting_);
     return std::make_unique<SqliteConnection>(
-        setup_, file_, files_.name(), queue_,
+        setup_, file_, files_.name(), writer_,
         synchronous(setup_.durability) + "PRAGMA journal_mode = WAL;");
   }
 
-  void wake() override { queue_.wake(); }
+  void wake() override { writer_.wake(); }
   [[nodiscard]] std::uint64_t syncs() const override { return files_.syncs(); }
 
  private:
@@ -59,7 +59,9 @@ class SqliteStore final : public Store {
   StoreSetup setup_;
   std::string file_;
   CountingVfs files_;
-  WriterQueue queue_;
+  /// SQLite lets one transaction write, and others poll for its lock, a millisecond or more apart.
+  /// Here a writer wakes when the one before it ends.
+  FairSemaphore writer_;
   std::mutex connecting_;
 };
 

@@ -157,5 +157,41 @@ TEST(ExternalFaults, AreFound) {
   EXPECT_GT(found, 0U);
 }
 
+/// Updates of few rows, all of which the hints name, in the store that loses updates.
+Trial locked_trial(const std::string& locks, std::uint64_t seed) {
+  Trial trial;
+  trial.workload = {{"name", "ycsb"}, {"records", "20"}, {"operations", "3"},
+                    {"read", "40"},   {"rmw", "60"},     {"scan", "0"}};
+  trial.seed = seed;
+  trial.run.protocol = "external";
+  trial.run.protocol_options = {{"store", "outside"},
+                                {"locks", locks},
+                                {"concurrency", seed % 2 == 0 ? "2" : "4"},
+                                {"merge", seed % 3 == 0 ? "3" : "1"}};
+  trial.run.seconds = scaled_seconds(0.05);
+  return trial;
+}
+
+TEST(ExternalEntrance, LosesUpdatesWithoutLocks) {
+  store::test::add_test_stores();
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 1; seed < 40 && found == 0; ++seed) {
+    found = verdict_on(locked_trial("off", seed)).report.anomalies.size();
+  }
+  EXPECT_GT(found, 0U);
+}
+
+TEST(ExternalEntrance, LosesNothingWithLocksOnAllRows) {
+  store::test::add_test_stores();
+  std::uint64_t checked = 0;
+  for (std::uint64_t seed = 1; seed <= scaled(12); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Verdict verdict = verdict_on(locked_trial("hints", seed));
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    checked += verdict.report.transactions;
+  }
+  EXPECT_GT(checked, 0U);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -2,24 +2,27 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 
 namespace heddle::store {
 
-/// Admits one writer at a time, first come, first served.
-///
-/// SQLite lets one transaction write, and others poll for its lock, a millisecond or more apart.
-/// In the queue a writer wakes when the one before it ends.
-class WriterQueue {
+/// Admits so many threads at a time, first come, first served, until the run ends.
+class FairSemaphore {
  public:
-  explicit WriterQueue(const std::atomic<std::uint64_t>* stop) : stop_(stop) {}
+  /// @param stop nonzero: every wait must end
+  explicit FairSemaphore(const std::atomic<std::uint64_t>* stop, std::size_t permits = 1)
+      : stop_(stop), free_(permits) {}
 
-  /// Waits until the caller may write. False: the run ended first.
-  [[nodiscard]] bool enter() {
+  /// Waits for a permit. False: the run ended first.
+  [[nodiscard]] bool acquire() {
     std::unique_lock lock(mutex_);
-    if (!taken_ && waiting_.empty()) return taken_ = true;
+    if (free_ != 0) {  // then nobody waits
+      --free_;
+      return true;
+    }
     Ticket ticket;
     waiting_.push_back(&ticket);
     ticket.called.wait(lock, [&] { return ticket.admitted || stopped(); });
@@ -27,10 +30,13 @@ class WriterQueue {
     return ticket.admitted;
   }
 
-  void leave() {
+  /// Gives a permit back, to the one that has waited longest.
+  void release() {
     const std::lock_guard lock(mutex_);
-    taken_ = !waiting_.empty();
-    if (!taken_) return;
+    if (waiting_.empty()) {
+      ++free_;
+      return;
+    }
     Ticket& next = *waiting_.front();
     waiting_.pop_front();
     next.admitted = true;
@@ -57,7 +63,7 @@ class WriterQueue {
   const std::atomic<std::uint64_t>* stop_;
   std::mutex mutex_;
   std::deque<Ticket*> waiting_;  ///< first come first; the tickets are on their owners' stacks
-  bool taken_ = false;
+  std::size_t free_;
 };
 
 }  // namespace heddle::store

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/hints.h"
+#include "model/inputs.h"
+#include "model/signature.h"
+#include "protocol/attempts.h"
+#include "protocol/key_locks.h"
+#include "storage/storage.h"
+#include "store/fair_semaphore.h"
+
+namespace heddle {
+
+/// The rows that hints name: table and mode of each state.
+class HintedRows {
+ public:
+  template <class M>
+  HintedRows(const Signature& signature, const Storage<M>& storage) {
+    for (std::size_t state = 0; state < signature.state_count(); ++state) {
+      const AccessSpec& access = signature.access(state);
+      Row row{.table = 0,
+              .exclusive = access.kind != AccessKind::read && access.kind != AccessKind::scan};
+      for (const TableBase<M>* table : storage.tables()) {
+        if (table->name() == access.table) row.table = table->number();
+      }
+      rows_.push_back(row);
+    }
+  }
+
+  void add(const Hints& hints, KeyRequests& requests) const {
+    for (const Hint& hint : hints) {
+      const Row& row = rows_[hint.state];
+      requests.add({row.table, hint.key}, row.exclusive);
+    }
+  }
+
+ private:
+  struct Row {
+    std::size_t table;
+    bool exclusive;
+  };
+  std::vector<Row> rows_;  ///< by state
+};
+
+/// What the workers of a run share in front of the store. A member that is missing asks nothing.
+struct ExternalEntrance {
+  KeyLocks* locks;
+  store::FairSemaphore* places;
+};
+
+/// What one worker waits for before its transactions begin in the store: the locks of the rows that
+/// they name, then a place. Those that have a place hold their locks and end without others, so
+/// that no two wait for each other.
+class WorkerEntrance {
+ public:
+  WorkerEntrance(ExternalEntrance entrance, const HintedRows& rows, const Inputs* inputs)
+      : entrance_(entrance), rows_(rows), inputs_(inputs) {}
+
+  /// The locks and the place, until it is destroyed.
+  class Pass {
+   public:
+    Pass(ExternalEntrance entrance, std::span<const KeyRequest> requests)
+        : entrance_(entrance),
+          requests_(requests),
+          locked_(entrance.locks == nullptr || entrance.locks->lock(requests)),
+          placed_(locked_ && (entrance.places == nullptr || entrance.places->acquire())) {}
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    ~Pass() {
+      if (entrance_.places != nullptr && placed_) entrance_.places->release();
+      if (entrance_.locks != nullptr && locked_) entrance_.locks->unlock(requests_);
+    }
+    /// False: the run ended first.
+    [[nodiscard]] bool granted() const { return placed_; }
+
+   private:
+    ExternalEntrance entrance_;
+    std::span<const KeyRequest> requests_;
+    bool locked_;
+    bool placed_;
+  };
+
+  /// Waits until the transactions may begin, as one of the store's. One pass at a time.
+  [[nodiscard]] Pass enter(std::span<const GroupMember> members) {
+    requests_.clear();
+    if (entrance_.locks != nullptr) {
+      for (const GroupMember& member : members) {
+        hints_.clear();
+        inputs_->hints(member.input, hints_);
+        rows_.add(hints_, requests_);
+      }
+      requests_.sort();
+    }
+    return {entrance_, requests_.all()};
+  }
+
+  /// What the last pass has locked.
+  [[nodiscard]] const KeyRequests& requests() const { return requests_; }
+
+ private:
+  ExternalEntrance entrance_;
+  const HintedRows& rows_;
+  const Inputs* inputs_;
+  Hints hints_;
+  KeyRequests requests_;
+};
+
+}  // namespace heddle
