@@ -6,10 +6,10 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from random import Random
 
-from envs.round import RunRound, finished
+from envs.round import RunRound
 from envs.subject import Subject, static_silo
+from envs.tournament import Tournament, TournamentPlan
 from envs.tuned_backoff import TunedBackoff
 from policies import INITIAL_US
 
@@ -53,25 +53,13 @@ class BackoffSweep:
 
 
 @dataclass(frozen=True)
-class SweepPlan:
+class SweepPlan(TournamentPlan):
     """The measurements of a backoff sweep.
 
     Attributes:
-        seconds: length of a slice in seconds.
-        warmup: unmeasured seconds before each slice.
-        rounds: slices of each constant in the coarse pass.
-        finalists: number of best constants that are measured again.
-        final_rounds: further runs of each finalist.
-        final_slices: length of such a run in slices.
         levels_us: constants to try, in µs.
     """
 
-    seconds: float = 0.1
-    warmup: float = 0.01
-    rounds: int = 3
-    finalists: int = 4
-    final_rounds: int = 9
-    final_slices: int = 1
     levels_us: Sequence[float] = INITIAL_US
 
     @property
@@ -91,13 +79,9 @@ def sweep_backoff(
 ) -> BackoffSweep:
     """Find the best backoff for Silo among constants and exponential backoff.
 
-    The coarse pass runs every constant once per round, on the same inputs and in a new order, so
-    that drift of the machine affects all of them equally. It ranks the constants by the median of
-    their throughput relative to the mean of the round.
-
-    The final pass repeats the best constants and takes the one with the most commits over all its
-    runs. It uses longer runs and no median because of constants that are slightly too short: under
-    these Silo is fast until its aborts cascade, and stays slow afterwards.
+    A tournament (`envs.tournament`) finds the best constant. Its final pass uses longer runs and no
+    median because of constants that are slightly too short: under these Silo is fast until its
+    aborts cascade, and stays slow afterwards.
 
     If the best constant is the shortest or the longest, the sweep also tries no wait, or twice the
     constant, as long as that is better.
@@ -144,58 +128,26 @@ class _Sweep:
         self, run_round: RunRound, plan: SweepPlan, seed: int, on_run: Callable[[], None]
     ) -> None:
         self.throughput: dict[float, list[float]] = {}
-        self._run_round = run_round
-        self._plan = plan
-        self._seed = seed
+        self._levels_us = plan.levels_us
         self._on_run = on_run
-        self._order = Random(seed)
-        self._rounds = 0
+        self._tournament = Tournament(run_round, plan, seed, self._keep)
 
     def finalists(self) -> list[float]:
         """Return the constants that are best in short runs."""
-        levels = self._plan.levels_us
+        levels = self._levels_us
         subjects = [static_silo(level) for level in levels]
-        relative: list[list[float]] = [[] for _ in levels]
-        for _ in range(self._plan.rounds):
-            measured = self._round(subjects, 1)
-            mean = statistics.fmean(measured.values()) or 1.0
-            for at, value in measured.items():
-                relative[at].append(value / mean)
-        ranked = sorted(range(len(levels)), key=lambda at: -statistics.median(relative[at]))
-        return [levels[at] for at in ranked[: self._plan.finalists]]
+        return [levels[at] for at in self._tournament.finalists(subjects)]
 
     def best_of(self, levels: Sequence[float]) -> float:
         """Return the constant with the most commits in long runs, the first of equal ones."""
-        totals = self._totals([static_silo(level) for level in levels])
-        return levels[max(range(len(levels)), key=lambda at: totals[at])]
+        return levels[self._tournament.best([static_silo(level) for level in levels])]
 
     def over_exponential(self, level: float) -> float:
         """Return Silo's commits under a constant divided by those under exponential backoff."""
-        constant, exponential = self._totals([static_silo(level), EXPONENTIAL])
+        constant, exponential = self._tournament.totals([static_silo(level), EXPONENTIAL])
         return constant / exponential if exponential else math.inf
 
-    def _totals(self, subjects: Sequence[Subject]) -> list[float]:
-        """Return each subject's throughput in commits per second, summed over its long runs."""
-        plan, totals = self._plan, [0.0] * len(subjects)
-        for _ in range(plan.final_rounds):
-            for at, value in self._round(subjects, plan.final_slices).items():
-                totals[at] += value
-        return totals
-
-    def _round(self, subjects: Sequence[Subject], slices: int) -> dict[int, float]:
-        """Run each subject once on new inputs; return commits per second by position."""
-        plan, measured = self._plan, {}
-        shuffled = self._order.sample(range(len(subjects)), len(subjects))
-        for index, outcome in self._run_round(
-            [subjects[at] for at in shuffled],
-            slices * plan.seconds,
-            warmup=plan.warmup,
-            seed=self._seed + self._rounds,
-        ):
-            subject, value = subjects[shuffled[index]], finished(outcome).fitness
-            measured[shuffled[index]] = value
-            if subject.backoff == "static":
-                self.throughput.setdefault(subject.backoff_us, []).append(value)
-            self._on_run()
-        self._rounds += 1
-        return measured
+    def _keep(self, subject: Subject, value: float) -> None:
+        if subject.backoff == "static":
+            self.throughput.setdefault(subject.backoff_us, []).append(value)
+        self._on_run()

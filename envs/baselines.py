@@ -10,6 +10,7 @@ from pathlib import Path
 
 from envs.bounds import BOUNDS
 from envs.engine_interface import load_engine
+from envs.external_sweep import is_tuned_external
 from envs.subject import EXTERNAL, NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
@@ -78,6 +79,11 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
         return replace(subject, name=name, schedule=schedule)
     if name == TUNED:
         return tuned().silo()
+    if is_tuned_external(name):
+        raise UnknownPolicyError(
+            f"policy={name}: only heddle evaluate has this name, in policy=; give {EXTERNAL} with "
+            "concurrency=, backoff_first_us= and backoff_longest_us= instead"
+        )
     if name in BOUNDS:
         raise UnknownPolicyError(
             f"policy={name}: only heddle evaluate has this name, in policy=; give "

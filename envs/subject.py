@@ -16,8 +16,8 @@ EXTERNAL = "external"
 
 
 def is_external(name: str) -> bool:
-    """Return whether a name after `policy=` is `external`, with or without options."""
-    return re.match(rf"{EXTERNAL}\b", name) is not None
+    """Return whether a name after `policy=` is of `external`, with or without options."""
+    return re.match(rf"{EXTERNAL}(_tuned)?\b", name) is not None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from envs import (
     untuned,
     with_backoff,
 )
+from envs.baselines import UnknownPolicyError
 from envs.bounds import measured_names, with_bounds
+from envs.external_sweep import before_tuning, is_tuned_external
 from envs.mix import Shortfall
 from envs.objective import THROUGHPUT, Objective
 from envs.subject import is_external
@@ -43,7 +46,7 @@ from trainer.command.output import (
 )
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import EvaluateConfig, workload_options
-from trainer.evaluation.measure import compare_until, tune_silo
+from trainer.evaluation.measure import compare_until, tune_external, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
 from trainer.run_version import heddle_version
@@ -280,8 +283,16 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
         refuse_unknown_reference(config.reference, evaluator)
         names = list(dict.fromkeys([config.reference, *names]))
     # Read all policies once, before the sweep: a name may be wrong, and a file may change.
-    named = (subject_of(name, evaluator.signature, untuned) for name in names)
+    named = (_subject_of(name, evaluator) for name in names)
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
+    subjects = [
+        tune_external(
+            evaluator.run_round, subject, evaluator.cores, config.tuning, config.seed, display
+        )
+        if is_tuned_external(subject.name)
+        else subject
+        for subject in subjects
+    ]
     if any(is_tuned(subject.name) for subject in subjects):
         subjects = with_backoff(subjects, tuned())
 
@@ -301,6 +312,21 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
         run_round, subjects, _plan(config, objective), config.seed, display, decided, config.verdict
     )
     return with_bounds(limited(chosen, evaluator.signature, comparison), config.policy)
+
+
+def _subject_of(name: str, evaluator: Evaluator) -> Subject:
+    """Return the subject of a name after `policy=`, with what a sweep finds still missing.
+
+    Raises:
+        UnknownPolicyError, PolicyFileError: see `subject_of`.
+    """
+    if not is_tuned_external(name):
+        return subject_of(name, evaluator.signature, untuned)
+    try:
+        plain = before_tuning(name)
+    except ValueError as error:
+        raise UnknownPolicyError(str(error)) from None
+    return replace(subject_of(plain, evaluator.signature, untuned), name=name)
 
 
 def _workload_words(config: EvaluateConfig) -> str:

@@ -17,6 +17,7 @@ from envs import (
     compare,
     sweep_backoff,
 )
+from envs.external_sweep import runs_of, settings, sweep_external
 from trainer.config import EvaluationConfig, TuningConfig, VerdictConfig
 from trainer.evaluation.horizon import find_horizon, lengths
 from trainer.progress import Display
@@ -48,7 +49,41 @@ def tune_silo(
         display: shows the progress.
         where: a prefix for the messages.
     """
-    plan = SweepPlan(
+    plan = _plan(tuning)
+    counter = Counter(display, f"{where}tune the backoff of {TUNED}", plan.runs)
+    sweep = sweep_backoff(run_round, plan, seed, counter.step)
+    display.say(f"{where}{TUNED}: {sweep.words}")
+    return sweep.best
+
+
+def tune_external(
+    run_round: RunRound,
+    subject: Subject,
+    workers: int,
+    tuning: TuningConfig,
+    seed: int,
+    display: Display,
+) -> Subject:
+    """Return an external store with the settings with which it is fastest (`external_tuned`).
+
+    Args:
+        run_round: measures.
+        subject: the store, without the settings that the sweep finds.
+        workers: number of workers.
+        tuning: the amount of measuring.
+        seed: of the inputs and of the order.
+        display: shows the progress.
+    """
+    tried = settings(subject, workers)
+    plan = _plan(tuning)
+    counter = Counter(display, f"tune {subject.name}", runs_of(plan, len(tried)))
+    sweep = sweep_external(run_round, tried, plan, seed, counter.step)
+    display.say(f"{subject.name}: {sweep.words}")
+    return sweep.best
+
+
+def _plan(tuning: TuningConfig) -> SweepPlan:
+    return SweepPlan(
         seconds=tuning.slice_seconds,
         warmup=tuning.warmup_seconds,
         rounds=tuning.rounds,
@@ -56,10 +91,6 @@ def tune_silo(
         final_rounds=tuning.final_rounds,
         final_slices=tuning.final_slices,
     )
-    counter = Counter(display, f"{where}tune the backoff of {TUNED}", plan.runs)
-    sweep = sweep_backoff(run_round, plan, seed, counter.step)
-    display.say(f"{where}{TUNED}: {sweep.words}")
-    return sweep.best
 
 
 def find_rung_stretch(
