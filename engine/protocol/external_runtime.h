@@ -36,12 +36,7 @@ class ExternalRuntime {
         storage_(setup.storage),
         stop_(setup.stop),
         folder_(options_.folder),
-        store_(store::find_store(options_.store)({.tables = external::tables_of(setup.storage),
-                                                  .folder = folder_.path().string(),
-                                                  .durability = options_.durability,
-                                                  .begin = options_.begin,
-                                                  .simulated_sync_us = options_.sync_us,
-                                                  .stop = &setup.stop.raw()})),
+        store_(store::find_store(options_.store)(store_setup(setup))),
         types_(accesses_of(setup.signature)) {
     external::fill_store(storage_, *store_);
     // relaxed: the workers start later.
@@ -116,6 +111,15 @@ class ExternalRuntime {
   }
 
  private:
+  [[nodiscard]] store::StoreSetup store_setup(const RunSetup<M>& setup) const {
+    store::StoreSetup made = options_.setup();
+    made.tables = external::tables_of(setup.storage);
+    made.folder = folder_.path().string();
+    made.connections = static_cast<std::size_t>(setup.workers);
+    made.stop = &setup.stop.raw();
+    return made;
+  }
+
   [[nodiscard]] static std::vector<store::Access> accesses_of(const Signature& signature) {
     std::vector<store::Access> types;
     for (const TypeSpec& type : signature.types) {

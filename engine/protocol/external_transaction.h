@@ -56,8 +56,11 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     if (doomed_ || !send_writes()) return false;
     return grouped_ || accept(connection_->commit(), kNoState);
   }
-  /// What it has read is of a snapshot, or the store would have refused it.
-  [[nodiscard]] bool validate_rollback() const { return !doomed_; }
+  /// A store may find at the commit only that what a transaction has read is of no serial order.
+  /// Nothing has been sent, so that the commit has no effect. A group is validated when it commits.
+  [[nodiscard]] bool validate_rollback() {
+    return !doomed_ && (grouped_ || accept(connection_->commit(), kNoState));
+  }
   /// What a member of a group has sent is undone with the group. One that rolls back by itself has
   /// sent nothing.
   void abort() {
@@ -365,7 +368,8 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     };
     const store::Status status = connection_->scan(
         table.number(), external::KeyBytes(lo).bytes(), external::KeyBytes(hi).bytes(),
-        ascending ? store::Direction::ascending : store::Direction::descending, hand_out_stored);
+        ascending ? store::Direction::ascending : store::Direction::descending, limit,
+        hand_out_stored);
     if (!accept(status, state)) return false;
     if (more && !doomed_) (void)hand_out_own([](Words) { return true; });
     return !doomed_;
