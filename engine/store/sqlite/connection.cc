@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <stdexcept>
 #include <thread>
 
 namespace heddle::store {
@@ -72,8 +71,8 @@ Status SqliteConnection::get(std::size_t table, Bytes key, std::span<std::byte> 
   }
   sqlite3_reset(statement);
   return status;
-} catch (const std::runtime_error& error) {
-  return lose(error.what());
+} catch (const SqliteError& error) {
+  return fail(error);
 }
 
 Status SqliteConnection::put(std::size_t table, Bytes key, Bytes value, Put how) try {
@@ -81,16 +80,16 @@ Status SqliteConnection::put(std::size_t table, Bytes key, Bytes value, Put how)
   bind(statement, 1, key);
   bind(statement, 2, value);
   return run_on_row(statement);
-} catch (const std::runtime_error& error) {
-  return lose(error.what());
+} catch (const SqliteError& error) {
+  return fail(error);
 }
 
 Status SqliteConnection::erase(std::size_t table, Bytes key) try {
   sqlite3_stmt* statement = tables_[table].erase();
   bind(statement, 1, key);
   return run_on_row(statement);
-} catch (const std::runtime_error& error) {
-  return lose(error.what());
+} catch (const SqliteError& error) {
+  return fail(error);
 }
 
 Status SqliteConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
@@ -104,8 +103,8 @@ Status SqliteConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction d
     if (code != SQLITE_ROW) return fail(code);
     if (!visit(column(scan.get(), 0), column(scan.get(), 1))) return Status::ok;
   }
-} catch (const std::runtime_error& error) {
-  return lose(error.what());
+} catch (const SqliteError& error) {
+  return fail(error);
 }
 
 Status SqliteConnection::savepoint() {
@@ -146,8 +145,8 @@ Status SqliteConnection::run(sqlite3_stmt* statement) {
 Status SqliteConnection::run(Statement& statement, const char* sql) try {
   if (statement == nullptr) statement = prepare(database_.get(), sql);
   return run(statement.get());
-} catch (const std::runtime_error& error) {
-  return lose(error.what());
+} catch (const SqliteError& error) {
+  return fail(error);
 }
 
 Status SqliteConnection::run_on_row(sqlite3_stmt* statement) {
@@ -159,6 +158,12 @@ Status SqliteConnection::run_on_row(sqlite3_stmt* statement) {
 Status SqliteConnection::fail(int code) {
   const Status status = status_of(code);
   if (status == Status::lost) error_ = describe_error(database_.get(), code);
+  return status;
+}
+
+Status SqliteConnection::fail(const SqliteError& error) {
+  const Status status = status_of(error.code());
+  if (status == Status::lost) error_ = error.what();
   return status;
 }
 

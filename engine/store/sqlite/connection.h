@@ -47,6 +47,7 @@ class SqliteConnection final : public Connection {
   Status run(Statement& statement, const char* sql);
   Status run_on_row(sqlite3_stmt* statement);
   Status fail(int code);
+  Status fail(const SqliteError& error);
   Status lose(const std::string& why);
   void leave_queue();
 

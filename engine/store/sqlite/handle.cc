@@ -1,7 +1,5 @@
 #include "store/sqlite/handle.h"
 
-#include <stdexcept>
-
 namespace heddle::store {
 
 namespace {
@@ -17,10 +15,13 @@ const char* cure_of(int code) {
 }
 
 void require(sqlite3* database, int code) {
-  if (code != SQLITE_OK) throw std::runtime_error(describe_error(database, code));
+  if (code != SQLITE_OK) throw SqliteError(database, code);
 }
 
 }  // namespace
+
+SqliteError::SqliteError(sqlite3* database, int code)
+    : std::runtime_error(describe_error(database, code)), code_(code) {}
 
 Database open_database(const std::string& file, const char* vfs) {
   sqlite3* opened = nullptr;

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "store/connection.h"
@@ -19,16 +20,26 @@ struct FinalizeStatement {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
+/// An error of SQLite; what() names the database and the cure.
+class SqliteError : public std::runtime_error {
+ public:
+  SqliteError(sqlite3* database, int code);
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
 /// Opens or creates a database file, for one thread at a time.
 /// @param vfs the name of the files' implementation
 /// @throws std::runtime_error naming the file and the cure
 [[nodiscard]] Database open_database(const std::string& file, const char* vfs);
 
 /// Runs SQL that returns nothing of interest.
-/// @throws std::runtime_error naming the database and the cure
+/// @throws SqliteError
 void execute(sqlite3* database, const std::string& sql);
 
-/// @throws std::runtime_error naming the database and the cure
+/// @throws SqliteError
 [[nodiscard]] Statement prepare(sqlite3* database, const std::string& sql);
 
 /// A name in SQL.

@@ -127,20 +127,26 @@ TEST(ExternalGroups, ThatFailAndHaveAnEffectAreFound) {
   EXPECT_GT(found, 0U);
 }
 
-/// A store whose commits take until the end of the run, so that each worker is cut off in a group.
+/// A store whose commits of writes take until the end of the run, which cuts off a group.
 class Stalling final : public store::test::Forwarding {
  public:
   using Forwarding::Forwarding;
+  store::Status begin(store::Access access) override {
+    writes_ = access == store::Access::read_write;
+    return Forwarding::begin(access);
+  }
   store::Status commit() override {
+    if (!writes_) return Forwarding::commit();  // as when the rows are copied back
     interrupted_.wait(false);
     return store::Status::stopped;
   }
   void interrupt() override {
-    interrupted_ = true;
+    interrupted_.store(true);
     interrupted_.notify_all();
   }
 
  private:
+  bool writes_ = false;
   std::atomic<bool> interrupted_ = false;
 };
 

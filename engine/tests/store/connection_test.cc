@@ -227,6 +227,22 @@ TEST_P(SqliteTest, InterruptsAScan) {
   client->rollback();
 }
 
+/// It prepares a statement when it is first used, and an interrupt may come just then.
+TEST_P(SqliteTest, InterruptsWhatItPrepares) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_only), Status::ok);
+  Status read = Status::ok;
+  (void)client->scan(kTable, bytes_of(0), bytes_of(100), Direction::ascending,
+                     [&client, &read](Bytes key, Bytes /*value*/) {
+                       client->interrupt();
+                       std::array<std::byte, 8> value{};
+                       read = client->get(kTable, key, value);
+                       return false;
+                     });
+  EXPECT_EQ(read, Status::stopped);
+  client->rollback();
+}
+
 TEST_P(SqliteTest, NamesTheFolderThatIsGone) {
   open({});
   const auto path = folder_->path();
