@@ -24,8 +24,13 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """Matches a name followed by an admission policy, such as `silo+smf`."""
 
-_WITH_OPTIONS = re.compile(r"(?P<name>[a-z_]+)(?P<options>(:[a-z_]+=[\w./~-]+)+)")
-"""Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`."""
+_WITH_OPTIONS = re.compile(
+    r"(?P<name>[a-z_]+)(?P<options>(:(?!dsn=)[a-z_]+=[\w./~-]+)*)(:dsn=(?P<dsn>.+))?"
+)
+"""Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`.
+
+The text after `:dsn=` is the value of that option, with its colons.
+"""
 
 
 def is_tuned(name: str) -> bool:
@@ -74,7 +79,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
         try:
             load_engine().check_schedule(schedule)
         except ValueError as error:
-            raise UnknownPolicyError(f"policy={name}: {error}") from None
+            raise UnknownPolicyError(f"policy={_without_dsn(name)}: {error}") from None
         subject = subject_of(scheduled_name["name"], signature, tuned)
         return replace(subject, name=name, schedule=schedule)
     if name == TUNED:
@@ -96,12 +101,14 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
     if with_options := _WITH_OPTIONS.fullmatch(name):
         protocol = with_options["name"]
         if protocol in native:
-            options = dict(part.split("=") for part in with_options["options"][1:].split(":"))
+            parts = with_options["options"].split(":")[1:]
             subject = native[protocol]
-            options = {**subject.options, **options}
+            options = subject.options | dict(part.split("=") for part in parts)
+            if with_options["dsn"]:
+                options["dsn"] = with_options["dsn"]
             return _checked(replace(subject, name=name, options=options), signature)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
-        _refuse_unknown(name)
+        _refuse_unknown(_without_dsn(name))
     return of_policy(name, to_json(resolve(name, signature)))
 
 
@@ -114,8 +121,14 @@ def _checked(subject: Subject, signature: Signature) -> Subject:
     try:
         load_engine().check_protocol(subject.protocol, subject.options, signature.to_dict())
     except ValueError as error:
-        raise UnknownPolicyError(f"policy={subject.name}: {error}") from None
+        raise UnknownPolicyError(f"policy={_without_dsn(subject.name)}: {error}") from None
     return subject
+
+
+def _without_dsn(name: str) -> str:
+    """Return a name for a message: a `dsn=` may have a password, until the engine refuses it."""
+    before, found, _ = name.partition(":dsn=")
+    return f"{before}{found}..." if found else name
 
 
 def native_subjects() -> dict[str, Subject]:

@@ -1,12 +1,31 @@
 #include "protocol/external_options.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "store/stores.h"
 
 namespace heddle {
+
+namespace {
+
+void refuse_options_of_others(const std::string& name, const OptionMap& options) {
+  for (const auto& [option, value] : options) {
+    const std::vector<std::string> stores = store::stores_with(option);
+    if (stores.empty() || !store::is_module(name)) continue;
+    if (std::find(stores.begin(), stores.end(), name) != stores.end()) continue;
+    std::string valid;
+    for (const std::string& each : stores) valid += (valid.empty() ? "" : ", ") + each;
+    throw std::invalid_argument("protocol external: store " + name + " has no option '" + option +
+                                "'; stores that have it: " + valid);
+  }
+}
+
+}  // namespace
 
 void ExternalOptions::read(OptionReader& reader) {
   constexpr double kLongestBackoffUs = 1e6;
@@ -16,8 +35,8 @@ void ExternalOptions::read(OptionReader& reader) {
   reader.choice("store", store, {names.begin(), names.end()},
                 "the database that executes the transactions");
   reader.text("folder", folder,
-              "folder of the database file, which is removed after the run; null: the system's "
-              "folder for temporary files");
+              "folder of the database, which is removed after the run; null: the system's folder "
+              "for temporary files");
   reader.choice("durability", durability,
                 {{"full", store::Durability::full},
                  {"normal", store::Durability::normal},
@@ -27,6 +46,16 @@ void ExternalOptions::read(OptionReader& reader) {
                 {{"immediate", store::Begin::immediate}, {"deferred", store::Begin::deferred}},
                 "immediate: a type that writes waits for the write lock when it begins; deferred: "
                 "it takes the lock when it commits, and may abort");
+  reader.choice(
+      "isolation", isolation,
+      {{"serializable", store::Isolation::serializable},
+       {"repeatable_read", store::Isolation::repeatable_read},
+       {"read_committed", store::Isolation::read_committed}},
+      "isolation level of the transactions; below serializable there are anomalies, unless "
+      "locks=hints locks every row");
+  reader.text("dsn", dsn,
+              "conninfo or URI of a PostgreSQL server, without a password; null: the store starts "
+              "its own");
   reader.integer("merge", merge, 1, kMostMerged,
                  "most transactions of a worker that the store commits as one; 1: each by itself");
   reader.integer("concurrency", concurrency, 1, kMostConcurrent,
@@ -47,10 +76,23 @@ void ExternalOptions::read(OptionReader& reader) {
   }
 }
 
+store::StoreSetup ExternalOptions::setup() const {
+  return {.durability = durability,
+          .begin = begin,
+          .isolation = isolation,
+          .dsn = dsn,
+          .simulated_sync_us = sync_us};
+}
+
 ExternalOptions ExternalOptions::parse(const OptionMap& options) {
   OptionReader reader("protocol external", options);
   ExternalOptions read = read_options<ExternalOptions>(reader);
-  (void)store::find_store(read.store);
+  refuse_options_of_others(read.store, options);
+  if (!read.dsn.empty() && !read.folder.empty()) {
+    throw std::invalid_argument(
+        "protocol external: folder= is for a server that the store starts; leave it out with dsn=");
+  }
+  store::check_store(read.store, read.setup());
   return read;
 }
 

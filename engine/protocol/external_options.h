@@ -23,6 +23,8 @@ struct ExternalOptions {
   std::string folder;  ///< empty: the system's folder for temporary files
   store::Durability durability = store::Durability::full;
   store::Begin begin = store::Begin::immediate;
+  store::Isolation isolation = store::Isolation::serializable;
+  std::string dsn;        ///< a server that is there already; empty: the store starts its own
   std::size_t merge = 1;  ///< most transactions of a worker that the store commits as one
   /// The most transactions that are in the store at a time; empty: one for each worker.
   std::optional<std::size_t> concurrency;
@@ -31,11 +33,15 @@ struct ExternalOptions {
   /// Conflicts last as long as a commit, which waits for a disk.
   BackoffRange backoff{.first_us = 500, .longest_us = 32'000};
 
+  /// What a store receives of them. The folder is not the run's yet.
+  [[nodiscard]] store::StoreSetup setup() const;
+
   /// Declares each option and reads its value.
   void read(OptionReader& reader);
 
-  /// @throws std::invalid_argument for an option or value that does not exist, and for a store that
-  ///         is not built
+  /// @throws std::invalid_argument for an option or value that does not exist or that the store
+  /// does
+  ///         not have, and for a store that is not built
   [[nodiscard]] static ExternalOptions parse(const OptionMap& options);
 };
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "storage/table_kinds.h"
 #include "storage/tid.h"
 #include "store/connection.h"
+#include "store/filler.h"
 #include "store/store.h"
 
 /// Copies the rows of a database between its tables in memory, where they are loaded and checked,
@@ -32,29 +32,19 @@ template <class M>
   return specs;
 }
 
-/// @throws std::runtime_error if an operation of the set-up did not succeed
-inline void require(store::Connection& connection, store::Status status) {
-  if (status == store::Status::ok) return;
-  throw std::runtime_error(status == store::Status::lost
-                               ? connection.error()
-                               : "store: another program uses the database of this run");
-}
-
 /// Copies all rows to an empty store. Quiescent only.
 /// @throws std::runtime_error naming what is wrong with the store
 template <class M>
 void fill_store(Storage<M>& storage, store::Store& store) {
   storage.drain();  // leaves one version of each row, and no row that was deleted
-  const auto connection = store.connect_to_fill();
-  require(*connection, connection->begin(store::Access::read_write));
+  const auto filler = store.fill();
   std::vector<std::byte> value;
   for (TableBase<M>* table : storage.tables()) {
     value.resize(value_bytes(*table));
     const auto copy = [&](std::span<const std::uint64_t> key, const std::byte* row) {
       std::copy_n(row, table->row_bytes(), value.begin());
       set_version_behind(value.data(), table->row_bytes(), tid::kLoaded);
-      require(*connection,
-              connection->put(table->number(), KeyBytes(key).bytes(), value, store::Put::fresh));
+      filler->put(table->number(), KeyBytes(key).bytes(), value);
     };
     TableKinds<M>::visit(*table, [&]<class T>(T& keyed) {
       if constexpr (T::IndexType::kKind == IndexKind::ordered) {
@@ -70,7 +60,7 @@ void fill_store(Storage<M>& storage, store::Store& store) {
       }
     });
   }
-  require(*connection, connection->commit());
+  filler->commit();
 }
 
 /// Makes a table in memory have the rows that a store has.
@@ -92,9 +82,10 @@ void take_rows(Storage<M>& storage, T& table, store::Connection& connection, std
     if (!known) (void)table.index().insert(kLoader, key, record);
     return true;
   };
-  require(connection,
-          connection.scan(table.number(), KeyBytes(kWords, false).bytes(),
-                          KeyBytes(kWords, true).bytes(), store::Direction::ascending, take));
+  constexpr std::size_t kRowsAtOnce = 1000;
+  store::require(connection, connection.scan(table.number(), KeyBytes(kWords, false).bytes(),
+                                             KeyBytes(kWords, true).bytes(),
+                                             store::Direction::ascending, kRowsAtOnce, take));
   std::vector<Record<M>*> deleted;
   table.index().for_each([&](const auto&, Record<M>* record) {
     if (record->word.peek() != word) deleted.push_back(record);
@@ -109,7 +100,7 @@ void take_rows(Storage<M>& storage, T& table, store::Connection& connection, std
 template <class M>
 void take_from_store(Storage<M>& storage, store::Store& store) {
   const auto connection = store.connect();
-  require(*connection, connection->begin(store::Access::read_only));
+  store::require(*connection, connection->begin(store::Access::read_only));
   // A version of a new epoch is greater than any that the tables hold.
   (void)storage.epochs().advance(M::now());
   const std::uint64_t version = tid::first_of_epoch(storage.epochs().current());
@@ -118,7 +109,7 @@ void take_from_store(Storage<M>& storage, store::Store& store) {
       take_rows(storage, keyed, *connection, tid::committed(version, 1, false));
     });
   }
-  require(*connection, connection->commit());
+  store::require(*connection, connection->commit());
   storage.drain();  // snapshots taken from here on include these versions
 }
 

@@ -41,6 +41,7 @@ class ExternalAttempts final : public Attempts<M> {
     const auto before = M::now();
     const WorkerEntrance::Pass pass = entrance_.enter({&alone, 1});
     const auto waited = M::now() - before;
+    txn_.restrict_to(runtime_.relies_on_locks() ? &entrance_.requests() : nullptr);
     txn_.begin(runtime_.access_of(type), pass.granted());
     Attempt<M> attempt = execute(input, type);
     attempt.waited += waited;
@@ -57,6 +58,7 @@ class ExternalAttempts final : public Attempts<M> {
     const auto begun = M::now();
     const WorkerEntrance::Pass pass = entrance_.enter(members);
     const auto waited = M::now() - begun;
+    txn_.restrict_to(runtime_.relies_on_locks() ? &entrance_.requests() : nullptr);
     const auto end = execute_group(members, ended, pass.granted(), waited);
     if (!end.committed) {
       const Attempt<M> failed{.reason = txn_.reason(), .state = txn_.reason_state()};

@@ -39,12 +39,7 @@ class ExternalRuntime {
         storage_(setup.storage),
         stop_(setup.stop),
         folder_(options_.folder),
-        store_(store::find_store(options_.store)({.tables = external::tables_of(setup.storage),
-                                                  .folder = folder_.path().string(),
-                                                  .durability = options_.durability,
-                                                  .begin = options_.begin,
-                                                  .simulated_sync_us = options_.sync_us,
-                                                  .stop = &setup.stop.raw()})),
+        store_(store::find_store(options_.store)(store_setup(setup))),
         types_(accesses_of(setup.signature)),
         inputs_(setup.inputs),
         hinted_(setup.signature, setup.storage),
@@ -63,6 +58,12 @@ class ExternalRuntime {
   [[nodiscard]] store::Access access_of(int type) const {
     const auto at = static_cast<std::size_t>(type);
     return at < types_.size() ? types_[at] : store::Access::read_only;
+  }
+
+  /// Whether only the locks in front of the store make its transactions serializable.
+  [[nodiscard]] bool relies_on_locks() const {
+    return options_.locks == OutsideLocks::hints &&
+           options_.isolation != store::Isolation::serializable;
   }
 
   /// A worker's entrance to the store, as the options say.
@@ -134,6 +135,15 @@ class ExternalRuntime {
   }
 
  private:
+  [[nodiscard]] store::StoreSetup store_setup(const RunSetup<M>& setup) const {
+    store::StoreSetup made = options_.setup();
+    made.tables = external::tables_of(setup.storage);
+    made.folder = folder_.path().string();
+    made.connections = static_cast<std::size_t>(setup.workers);
+    made.stop = &setup.stop.raw();
+    return made;
+  }
+
   [[nodiscard]] static std::vector<store::Access> accesses_of(const Signature& signature) {
     std::vector<store::Access> types;
     for (const TypeSpec& type : signature.types) {

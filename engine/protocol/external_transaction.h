@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/access_id.h"
@@ -16,6 +17,7 @@
 #include "protocol/entry_lookup.h"
 #include "protocol/external_row.h"
 #include "protocol/external_runtime.h"
+#include "protocol/key_locks.h"
 #include "protocol/optimistic.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
@@ -44,6 +46,11 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   explicit ExternalTransaction(ExternalRuntime<M>& runtime)
       : runtime_(runtime), connection_(runtime.connect()) {}
 
+  /// Makes it end the run if it accesses a row whose lock is not among these. The store's isolation
+  /// is weaker than serializable then, and only locks on all rows make up for it.
+  /// @param locked nullptr: it may access every row
+  void restrict_to(const KeyRequests* locked) { locked_ = locked; }
+
   // ---- an attempt, for attempt_to_commit() -----------------------------------------------------
 
   /// @param may_run false: the run ended before it could begin, and it aborts
@@ -61,8 +68,11 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     if (doomed_ || !send_writes()) return false;
     return grouped_ || accept(connection_->commit(), kNoState);
   }
-  /// What it has read is of a snapshot, or the store would have refused it.
-  [[nodiscard]] bool validate_rollback() const { return !doomed_; }
+  /// A store may find at the commit only that what a transaction has read is of no serial order.
+  /// Nothing has been sent, so that the commit has no effect. A group is validated when it commits.
+  [[nodiscard]] bool validate_rollback() {
+    return !doomed_ && (grouped_ || accept(connection_->commit(), kNoState));
+  }
   /// What a member of a group has sent is undone with the group. One that rolls back by itself has
   /// sent nothing.
   void abort() {
@@ -217,6 +227,21 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     return false;
   }
 
+  /// @param what of the table is accessed; a range is in no lock
+  bool may_access(AccessId state, const TableBase<M>& table, Words key, bool writes,
+                  const char* what = "") {
+    if (locked_ == nullptr) [[likely]]
+      return true;
+    if (*what == 0 && locked_->covers({table.number(), word_of(key)}, writes)) return true;
+    runtime_.fail(
+        "protocol external: below isolation=serializable, locks=hints needs hints of all " +
+        std::string("rows, and none names ") + (*what == 0 ? "a row of " : what) +
+        std::string(table.name()) + (writes ? " that is written" : "") +
+        "; use isolation=serializable");
+    conflict(AbortReason::stopped, state);
+    return false;
+  }
+
   // ---- copies of rows --------------------------------------------------------------------------
 
   /// A row and its version, uninitialised.
@@ -273,7 +298,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   /// The entry of a row, which it reads unless it has it; kNone: the row does not exist, or the
   /// transaction has to stop.
   std::uint32_t look_up(AccessId state, TableBase<M>& table, Words key) {
-    if (doomed_) return kNone;
+    if (doomed_ || !may_access(state, table, key, false)) return kNone;
     const std::uint32_t known = find(table, key);
     if (known != kNone) return known;
     Record<M>* record = new_record(table);
@@ -304,7 +329,10 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     if (!writes) return true;
     last_version_ = runtime_.next_version();
     return std::all_of(set_.begin(), set_.end(), [this](const Access<M>& access) {
-      return !access.written() || accept(send(access), access.state);
+      if (!access.written()) return true;
+      const Words key{key_words_of(*access.table, access.record), access.table->kind().key_words};
+      return may_access(access.state, *access.table, key, true) &&
+             accept(send(access), access.state);
     });
   }
 
@@ -327,7 +355,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   /// Visits the rows of the store and those that the transaction has inserted, in one order.
   bool scan_merged(AccessId state, TableBase<M>& table, Words lo, Words hi, Order order,
                    std::uint32_t limit, VisitRow visit) {
-    if (doomed_) return false;
+    if (doomed_ || !may_access(state, table, lo, false, "a range of ")) return false;
     const bool ascending = order == Order::ascending;
     const auto precedes = [ascending](Words one, Words other) {
       return ascending
@@ -370,7 +398,8 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     };
     const store::Status status = connection_->scan(
         table.number(), external::KeyBytes(lo).bytes(), external::KeyBytes(hi).bytes(),
-        ascending ? store::Direction::ascending : store::Direction::descending, hand_out_stored);
+        ascending ? store::Direction::ascending : store::Direction::descending, limit,
+        hand_out_stored);
     if (!accept(status, state)) return false;
     if (more && !doomed_) (void)hand_out_own([](Words) { return true; });
     return !doomed_;
@@ -399,6 +428,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   store::Connection* connection_;  ///< nullptr: the store refused it, and the run ends
   AccessSet<M> set_;
   EntryLookup lookup_;
+  const KeyRequests* locked_ = nullptr;  ///< the rows it may access; nullptr: all
   bool doomed_ = false;
   bool grouped_ = false;  ///< the store's transaction is that of the group
   AbortReason reason_ = AbortReason::none;

@@ -26,7 +26,7 @@ enum class Status : std::uint8_t {
 /// Whether a row that is put must be there already.
 enum class Put : std::uint8_t {
   fresh,    ///< it must not: `exists` otherwise
-  replace,  ///< it must: `absent` otherwise
+  replace,  ///< it must, as the transaction has read: `absent` if it is gone
 };
 
 enum class Access : std::uint8_t { read_only, read_write };
@@ -37,6 +37,10 @@ enum class Direction : std::uint8_t { ascending, descending };
 /// Tables are numbered as in StoreSetup::tables. A key is bytes that order as the rows do; a value
 /// has the number of bytes that its table declares. After `conflict`, `deadlock`, `busy`, `stopped`
 /// and `lost` the transaction must be rolled back.
+///
+/// A store may keep a write and send it with the next operation. Then put() and erase() return
+/// `ok`, and that operation returns what became of the write: `conflict` instead of `absent` or
+/// `exists`.
 class Connection {
  public:
   /// Called with a key and its value; false ends the scan. It may use the connection.
@@ -51,9 +55,12 @@ class Connection {
   /// Copies the row's value to `out`, which has the value's size.
   virtual Status get(std::size_t table, Bytes key, std::span<std::byte> out) = 0;
   virtual Status put(std::size_t table, Bytes key, Bytes value, Put how) = 0;
+  /// Deletes a row that the transaction has read.
   virtual Status erase(std::size_t table, Bytes key) = 0;
   /// Visits the rows with keys in [lo, hi], bounds inclusive. Nothing is written meanwhile.
-  virtual Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, Visit visit) = 0;
+  /// @param expected the rows that the visit is likely to take; 0: unknown
+  virtual Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
+                      std::size_t expected, Visit visit) = 0;
   /// Marks a point of the transaction. There is at most one: a later call moves it.
   virtual Status savepoint() = 0;
   /// Undoes what the transaction has written since savepoint(), and keeps the point.

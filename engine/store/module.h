@@ -14,13 +14,18 @@ struct Module {
   /// @throws std::runtime_error naming the folder and the cure
   using Open = std::unique_ptr<Store> (*)(const StoreSetup& setup);
 
+  /// Refuses a setup that can't be opened, before a run begins; the tables are not known yet.
+  /// @throws std::invalid_argument naming what is wrong and the cure
+  using Check = void (*)(const StoreSetup& setup);
+
   const char* version;  ///< of the engine that it was built with
   int interface;        ///< kInterface then
   Open open;
+  Check check;  ///< nullptr: it opens all
 };
 
 /// The number of the interface: to be raised when a class of connection.h or store.h changes.
-inline constexpr int kInterface = 2;
+inline constexpr int kInterface = 3;
 
 /// A function without arguments that returns a `const Module*`.
 inline constexpr const char* kModuleSymbol = "heddle_store_module";

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -47,6 +48,17 @@ class Descriptor {
                            "; name a folder that you may write to with folder=");
 }
 
+/// Removes a folder, and its lock last: if a process that ends still adds files, the next sweep
+/// finds what is left.
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().filename() != kLock) fs::remove_all(entry.path(), ignored);
+  }
+  if (std::distance(fs::directory_iterator(folder, ignored), fs::directory_iterator()) > 1) return;
+  fs::remove_all(folder, ignored);
+}
+
 /// Removes the folders whose owners are gone.
 void sweep(const fs::path& place) {
   std::error_code ignored;
@@ -55,13 +67,13 @@ void sweep(const fs::path& place) {
     if (!name.starts_with(kPrefix) || !entry.is_directory(ignored)) continue;
     // Without a lock file it is no folder of a run; nor is what a link leads to (O_NOFOLLOW).
     const Descriptor file(open((entry.path() / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (file.lock()) fs::remove_all(entry.path(), ignored);
+    if (file.lock()) remove_folder(entry.path());
   }
 }
 
 }  // namespace
 
-PrivateFolder::PrivateFolder(const fs::path& place) {
+PrivateFolder::PrivateFolder(const fs::path& place) : owner_(getpid()) {
   std::error_code failed;
   const fs::path where = place.empty() ? fs::temp_directory_path(failed) : place;
   if (failed) refuse("TMPDIR", failed.value());
@@ -82,8 +94,7 @@ PrivateFolder::PrivateFolder(const fs::path& place) {
 }
 
 PrivateFolder::~PrivateFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  if (owner_ == getpid()) remove_folder(path_);
   close(lock_);
 }
 

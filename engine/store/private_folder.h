@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 
 namespace heddle::store {
@@ -21,6 +23,7 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
+  pid_t owner_;    ///< a copy of the process, by fork(), leaves the folder alone
   int lock_ = -1;  ///< file descriptor
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/connection.h"
+#include "store/filler.h"
 
 namespace heddle::store {
 
@@ -24,6 +25,9 @@ enum class Durability : std::uint8_t {
   off,     ///< after a power failure the store may be damaged
 };
 
+/// What transactions that run at the same time may see of each other, as in SQL.
+enum class Isolation : std::uint8_t { serializable, repeatable_read, read_committed };
+
 /// When a transaction that may write takes the store's write lock.
 enum class Begin : std::uint8_t {
   immediate,  ///< at its begin: it waits, and has no conflicts
@@ -37,6 +41,9 @@ struct StoreSetup {
   std::string folder = {};
   Durability durability = Durability::full;
   Begin begin = Begin::immediate;
+  Isolation isolation = Isolation::serializable;
+  std::string dsn = {};         ///< a server that is there already; empty: the store starts its own
+  std::size_t connections = 1;  ///< as many are open at the same time, one for each worker
   double simulated_sync_us = 0;  ///< a wait for the disk takes so long instead; 0: its own time
   /// The stop word: nonzero: every wait must end. Never nullptr.
   const std::atomic<std::uint64_t>* stop = nullptr;
@@ -50,10 +57,9 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  /// A connection that fills the tables in one transaction, before any other exists. It need not be
-  /// able to roll back.
+  /// Begins to fill the tables, before any connection exists.
   /// @throws std::runtime_error if the store refuses it
-  [[nodiscard]] virtual std::unique_ptr<Connection> connect_to_fill() = 0;
+  [[nodiscard]] virtual std::unique_ptr<Filler> fill() = 0;
   /// From any thread; the connection belongs to the calling one.
   /// @throws std::runtime_error if the store refuses it
   [[nodiscard]] virtual std::unique_ptr<Connection> connect() = 0;

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -20,10 +23,14 @@ namespace {
 struct Known {
   std::string_view name;
   std::string_view needs;
-  std::string_view package;  ///< of Debian
+  std::string_view package;                 ///< of Debian
+  std::array<std::string_view, 2> options;  ///< of external that not all stores have
 };
 
-constexpr Known kKnown[] = {{"sqlite", "SQLite 3", "libsqlite3-dev"}};
+constexpr Known kKnown[] = {
+    {"sqlite", "SQLite 3", "libsqlite3-dev", {"begin", "sync_us"}},
+    {"postgresql", "libpq", "libpq-dev", {"isolation", "dsn"}},
+};
 
 /// The stores that are part of the program.
 struct Added {
@@ -62,7 +69,7 @@ std::filesystem::path module_file(const Known& known) {
   throw std::invalid_argument("store " + std::string(known.name) + ": " + problem);
 }
 
-OpenStore load(const Known& known) {
+const Module& load(const Known& known) {
   const std::filesystem::path file = module_file(known);
   if (file.empty()) {
     refuse(known, "this build lacks it, because " + std::string(known.needs) +
@@ -83,7 +90,24 @@ OpenStore load(const Known& known) {
       module->interface != kInterface) {
     refuse(known, file.string() + " is of another version; build again: make -B setup");
   }
-  return module->open;
+  return *module;
+}
+
+/// A store that is part of the program; empty: there is none of this name.
+OpenStore find_added(const std::string& name) {
+  Added& added = Added::get();
+  const std::lock_guard lock(added.mutex);
+  const auto found = added.stores.find(name);
+  return found == added.stores.end() ? OpenStore() : found->second;
+}
+
+const Known& find_known(const std::string& name) {
+  for (const Known& known : kKnown) {
+    if (known.name == name) return known;
+  }
+  std::string valid;
+  for (const std::string& each : store_names()) valid += (valid.empty() ? "" : ", ") + each;
+  throw std::invalid_argument("store '" + name + "' is not known; valid: " + valid);
 }
 
 }  // namespace
@@ -97,19 +121,30 @@ std::vector<std::string> store_names() {
   return names;
 }
 
-OpenStore find_store(const std::string& name) {
-  {
-    Added& added = Added::get();
-    const std::lock_guard lock(added.mutex);
-    const auto found = added.stores.find(name);
-    if (found != added.stores.end()) return found->second;
-  }
+bool is_module(const std::string& name) {
+  return std::any_of(std::begin(kKnown), std::end(kKnown),
+                     [&name](const Known& known) { return known.name == name; });
+}
+
+std::vector<std::string> stores_with(std::string_view option) {
+  std::vector<std::string> names;
   for (const Known& known : kKnown) {
-    if (known.name == name) return load(known);
+    const auto& options = known.options;
+    if (std::find(options.begin(), options.end(), option) == options.end()) continue;
+    names.emplace_back(known.name);
   }
-  std::string valid;
-  for (const std::string& each : store_names()) valid += (valid.empty() ? "" : ", ") + each;
-  throw std::invalid_argument("store '" + name + "' is not known; valid: " + valid);
+  return names;
+}
+
+OpenStore find_store(const std::string& name) {
+  if (OpenStore added = find_added(name)) return added;
+  return load(find_known(name)).open;
+}
+
+void check_store(const std::string& name, const StoreSetup& setup) {
+  if (find_added(name) != nullptr) return;
+  const Module& module = load(find_known(name));
+  if (module.check != nullptr) module.check(setup);
 }
 
 void add_store(const std::string& name, OpenStore open) {

@@ -93,7 +93,7 @@ Status SqliteConnection::erase(std::size_t table, Bytes key) try {
 }
 
 Status SqliteConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
-                              Visit visit) try {
+                              std::size_t /*expected*/, Visit visit) try {
   const TableStatements::Scan scan(tables_[table], direction);
   bind(scan.get(), 1, lo);
   bind(scan.get(), 2, hi);

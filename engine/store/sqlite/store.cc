@@ -6,6 +6,7 @@
 #include <string>
 
 #include "store/fair_semaphore.h"
+#include "store/filler.h"
 #include "store/module.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/counting_vfs.h"
@@ -24,7 +25,7 @@ class SqliteStore final : public Store {
         files_(setup.simulated_sync_us),
         writer_(setup.stop) {}
 
-  std::unique_ptr<Connection> connect_to_fill() override {
+  std::unique_ptr<Filler> fill() override {
     // Without a journal: what fails here is thrown away as a whole.
     std::string sql = synchronous(Durability::normal) + "PRAGMA journal_mode = OFF;";
     for (const TableSpec& table : setup_.tables) {
@@ -32,7 +33,8 @@ class SqliteStore final : public Store {
       sql += "CREATE TABLE " + in_quotes(table.name) +
              " (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;";
     }
-    return std::make_unique<SqliteConnection>(setup_, file_, files_.name(), writer_, sql);
+    return std::make_unique<ConnectionFiller>(
+        std::make_unique<SqliteConnection>(setup_, file_, files_.name(), writer_, sql));
   }
 
   std::unique_ptr<Connection> connect() override {
@@ -75,6 +77,6 @@ std::unique_ptr<Store> open(const StoreSetup& setup) {
 
 extern "C" [[gnu::visibility("default")]] const heddle::store::Module* heddle_store_module() {
   static const heddle::store::Module module{HEDDLE_VERSION, heddle::store::kInterface,
-                                            &heddle::store::open};
+                                            &heddle::store::open, nullptr};
   return &module;
 }

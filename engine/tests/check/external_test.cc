@@ -23,10 +23,9 @@ Trial trial_in(const std::string& store, std::uint64_t program) {
                     {"rollbacks", "10"}, {"audits", program % 3 == 0 ? "5" : "0"}};
   trial.seed = program;
   trial.run.protocol = "external";
-  trial.run.protocol_options = {{"store", store},
-                                {"durability", "off"},
-                                {"begin", program % 2 == 0 ? "immediate" : "deferred"},
-                                {"merge", std::to_string(1 + 4 * (program % 3))}};
+  trial.run.protocol_options = {
+      {"store", store}, {"durability", "off"}, {"merge", std::to_string(1 + 4 * (program % 3))}};
+  if (store == "sqlite" && program % 2 != 0) trial.run.protocol_options["begin"] = "deferred";
   trial.run.seconds = scaled_seconds(0.05);
   return trial;
 }
@@ -54,8 +53,22 @@ TEST_P(ExternalTrials, AreSerializable) {
 INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map"),
                          [](const auto& test) { return test.param; });
 #else
-INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map", "sqlite", "postgresql"),
                          [](const auto& test) { return test.param; });
+
+/// What PostgreSQL does not isolate below SERIALIZABLE.
+TEST(ExternalLevels, ThatLoseUpdatesAreFound) {
+  if (const auto why = store::test::why_missing("postgresql")) GTEST_SKIP() << *why;
+  for (const char* isolation : {"read_committed", "repeatable_read"}) {
+    std::uint64_t found = 0;
+    for (std::uint64_t program = 0; program < 40 && found == 0; ++program) {
+      Trial trial = trial_in("postgresql", program);
+      trial.run.protocol_options["isolation"] = isolation;
+      found = verdict_on(trial).report.anomalies.size();
+    }
+    EXPECT_GT(found, 0U) << isolation;
+  }
+}
 #endif
 
 /// A store that refuses a write now and then, so that groups fail, and their transactions run
@@ -165,6 +178,7 @@ Trial locked_trial(const std::string& locks, std::uint64_t seed) {
   trial.seed = seed;
   trial.run.protocol = "external";
   trial.run.protocol_options = {{"store", "outside"},
+                                {"isolation", "read_committed"},
                                 {"locks", locks},
                                 {"concurrency", seed % 2 == 0 ? "2" : "4"},
                                 {"merge", seed % 3 == 0 ? "3" : "1"}};
@@ -179,6 +193,17 @@ TEST(ExternalEntrance, LosesUpdatesWithoutLocks) {
     found = verdict_on(locked_trial("off", seed)).report.anomalies.size();
   }
   EXPECT_GT(found, 0U);
+}
+
+/// SmallBank's balances are read without hints.
+TEST(ExternalEntrance, EndsTheRunIfALockIsMissingThatTheIsolationNeeds) {
+  store::test::add_test_stores();
+  Trial trial = locked_trial("hints", 1);
+  trial.workload = {{"name", "smallbank"}, {"accounts", "100"}};
+  const Verdict verdict = verdict_on(trial);
+  ASSERT_FALSE(verdict.findings.empty());
+  EXPECT_NE(verdict.findings.front().find("use isolation=serializable"), std::string::npos)
+      << verdict.findings.front();
 }
 
 TEST(ExternalEntrance, LosesNothingWithLocksOnAllRows) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "store/connection.h"
+#include "store/filler.h"
 #include "store/store.h"
 
 /// Stores for tests, without a library: one in memory, and wrappers that change what a store does.
@@ -22,7 +23,7 @@ class MapStore final : public Store {
  public:
   explicit MapStore(const StoreSetup& setup) : tables_(setup.tables.size()) {}
 
-  std::unique_ptr<Connection> connect_to_fill() override { return connect(); }
+  std::unique_ptr<Filler> fill() override { return std::make_unique<ConnectionFiller>(connect()); }
   std::unique_ptr<Connection> connect() override { return std::make_unique<Client>(*this); }
   void wake() override {}
   [[nodiscard]] std::uint64_t syncs() const override { return 0; }
@@ -61,7 +62,8 @@ class MapStore final : public Store {
       store_.tables_[table].erase(copy(key));
       return Status::ok;
     }
-    Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, Visit visit) override {
+    Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
+                std::size_t /*expected*/, Visit visit) override {
       std::vector<Row> keys;
       for (const auto& [key, value] : store_.tables_[table]) {
         if (key >= copy(lo) && key <= copy(hi)) keys.push_back(key);
@@ -137,8 +139,9 @@ class Forwarding : public Connection {
     return inner_->put(table, key, value, how);
   }
   Status erase(std::size_t table, Bytes key) override { return inner_->erase(table, key); }
-  Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, Visit visit) override {
-    return inner_->scan(table, lo, hi, direction, visit);
+  Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
+              Visit visit) override {
+    return inner_->scan(table, lo, hi, direction, expected, visit);
   }
   Status savepoint() override { return inner_->savepoint(); }
   Status rollback_to_savepoint() override { return inner_->rollback_to_savepoint(); }
@@ -160,7 +163,7 @@ class Wrapped final : public Store {
  public:
   explicit Wrapped(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
 
-  std::unique_ptr<Connection> connect_to_fill() override { return inner_->connect_to_fill(); }
+  std::unique_ptr<Filler> fill() override { return inner_->fill(); }
   std::unique_ptr<Connection> connect() override {
     return std::make_unique<Wrapper>(inner_->connect());
   }
@@ -187,15 +190,17 @@ class ReadsOutside final : public Forwarding {
     const Status ended = inner().commit();
     return ended == Status::ok ? status : ended;
   }
-  Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, Visit visit) override {
+  Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
+              Visit visit) override {
     // What the visit does must not begin another transaction meanwhile.
     std::vector<std::pair<std::vector<std::byte>, std::vector<std::byte>>> rows;
     if (const Status begun = inner().begin(Access::read_only); begun != Status::ok) return begun;
-    const Status status = inner().scan(table, lo, hi, direction, [&rows](Bytes key, Bytes value) {
-      rows.emplace_back(std::vector(key.begin(), key.end()),
-                        std::vector(value.begin(), value.end()));
-      return true;
-    });
+    const Status status =
+        inner().scan(table, lo, hi, direction, expected, [&rows](Bytes key, Bytes value) {
+          rows.emplace_back(std::vector(key.begin(), key.end()),
+                            std::vector(value.begin(), value.end()));
+          return true;
+        });
     if (const Status ended = inner().commit(); ended != Status::ok) return ended;
     for (const auto& [key, value] : rows) {
       if (!visit(key, value)) break;

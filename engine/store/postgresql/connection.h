@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/connection.h"
+#include "store/postgresql/pipeline.h"
+#include "store/postgresql/statements.h"
+#include "store/store.h"
+
+namespace heddle::store {
+
+/// A connection to a PostgreSQL server.
+///
+/// What returns nothing is sent with the next read, or with the commit: a transaction that reads n
+/// rows and then writes takes n + 1 round trips.
+class PostgresqlConnection final : public Connection {
+ public:
+  /// @param schema the schema of the tables, in SQL
+  /// @throws std::runtime_error naming the server and the cure
+  PostgresqlConnection(const StoreSetup& setup, const Address& address, const std::string& schema);
+
+  Status begin(Access access) override;
+  Status get(std::size_t table, Bytes key, std::span<std::byte> out) override;
+  Status put(std::size_t table, Bytes key, Bytes value, Put how) override;
+  Status erase(std::size_t table, Bytes key) override;
+  Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
+              Visit visit) override;
+  Status savepoint() override;
+  Status rollback_to_savepoint() override;
+  Status commit() override;
+  void rollback() override;
+  void interrupt() override;
+  [[nodiscard]] const std::string& error() const override { return pipeline_.error(); }
+
+ private:
+  /// A command without parameters that every connection has prepared.
+  enum class Fixed : std::uint8_t;
+
+  struct FreeCancel {
+    void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
+  };
+
+  void prepare_fixed(Isolation isolation);
+  void add(Pipeline::Command command, Fixed fixed);
+  void add(Pipeline::Command command, std::size_t table, Operation operation,
+           std::initializer_list<Bytes> parameters);
+  /// Reads what the next rows of a scan are.
+  Status fetch(std::size_t table, Direction direction, Bytes lo, Bytes hi, std::size_t most);
+  /// What became of writes that were sent before a read: they have no status of their own any more.
+  static Status of_earlier(Status status);
+
+  Pipeline pipeline_;
+  std::unique_ptr<PGcancel, FreeCancel> cancel_;
+  std::vector<Statements> tables_;
+  bool in_transaction_ = false;
+  bool has_savepoint_ = false;
+};
+
+}  // namespace heddle::store

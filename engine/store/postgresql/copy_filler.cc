@@ -1,0 +1,96 @@
+#include "store/postgresql/copy_filler.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+
+namespace heddle::store {
+
+namespace {
+
+/// An integer in network byte order.
+template <class Integer>
+void append(std::string& buffer, Integer number) {
+  for (int shift = 8 * (sizeof(Integer) - 1); shift >= 0; shift -= 8) {
+    buffer += static_cast<char>(number >> shift & 0xff);
+  }
+}
+
+/// Room in every page for new versions of its rows: an update that stays in its page changes no
+/// index. A reader at SERIALIZABLE conflicts with every change of an index page that it has read.
+constexpr int kFillFactor = 50;
+
+}  // namespace
+
+CopyFiller::CopyFiller(const StoreSetup& setup, const Address& address, const std::string& schema)
+    : address_(address), client_(connect_to(address)), copied_(setup.tables.size()) {
+  std::string sql = "BEGIN;";
+  for (const TableSpec& table : setup.tables) {
+    tables_.push_back(schema + "." + in_quotes(table.name));
+    sql +=
+        "CREATE TABLE " + tables_.back() +
+        " (k bytea NOT NULL, v bytea NOT NULL) WITH (fillfactor = " + std::to_string(kFillFactor) +
+        ");";
+    // Compression would make figures depend on what the values are.
+    sql += "ALTER TABLE " + tables_.back() + " ALTER COLUMN v SET STORAGE EXTERNAL;";
+  }
+  (void)execute(client_.get(), address_, sql);
+}
+
+void CopyFiller::put(std::size_t table, Bytes key, Bytes value) {
+  constexpr std::size_t kFull = 1 << 16;
+  if (table != copied_) {
+    end_copy();
+    begin_copy(table);
+  }
+  append(buffer_, std::int16_t{2});
+  add(key);
+  add(value);
+  if (buffer_.size() >= kFull) flush();
+}
+
+void CopyFiller::commit() {
+  end_copy();
+  // Faster than with the rows, and the index has its rows in order.
+  for (const std::string& table : tables_) {
+    (void)execute(client_.get(), address_, "ALTER TABLE " + table + " ADD PRIMARY KEY (k)");
+  }
+  (void)execute(client_.get(), address_, "COMMIT");
+}
+
+void CopyFiller::begin_copy(std::size_t table) {
+  using namespace std::string_view_literals;
+  // Frozen: the first reads need not mark the rows as committed.
+  (void)execute(client_.get(), address_,
+                "COPY " + tables_[table] + " FROM STDIN (FORMAT binary, FREEZE)");
+  copied_ = table;
+  buffer_ = "PGCOPY\n\377\r\n\0"sv;
+  append(buffer_, std::int32_t{0});  // flags
+  append(buffer_, std::int32_t{0});  // length of the rest of the header
+}
+
+void CopyFiller::end_copy() {
+  if (copied_ == tables_.size()) return;
+  copied_ = tables_.size();
+  append(buffer_, std::int16_t{-1});
+  flush();
+  bool ok = PQputCopyEnd(client_.get(), nullptr) == 1;
+  while (const Answer answer{PQgetResult(client_.get())}) {
+    ok = ok && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
+    if (!ok) throw std::runtime_error(describe_error(client_.get(), answer.get(), address_));
+  }
+}
+
+void CopyFiller::add(Bytes field) {
+  append(buffer_, static_cast<std::int32_t>(field.size()));
+  buffer_.append(reinterpret_cast<const char*>(field.data()), field.size());
+}
+
+void CopyFiller::flush() {
+  if (PQputCopyData(client_.get(), buffer_.data(), static_cast<int>(buffer_.size())) != 1) {
+    throw std::runtime_error(describe_error(client_.get(), nullptr, address_));
+  }
+  buffer_.clear();
+}
+
+}  // namespace heddle::store

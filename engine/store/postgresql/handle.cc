@@ -1,0 +1,135 @@
+#include "store/postgresql/handle.h"
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <vector>
+
+namespace heddle::store {
+
+namespace {
+
+void ignore_notice(void* /*unused*/, const PGresult* /*notice*/) {}
+
+/// A message of several lines, in one and without an end.
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    const bool space = std::isspace(static_cast<unsigned char>(letter)) != 0;
+    if (!space) {
+      line += letter;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+const char* cure_of(std::string_view sqlstate) {
+  if (sqlstate.starts_with("53100")) {
+    return "free space there, or name a folder on another disk with folder=";
+  }
+  if (sqlstate.starts_with("53300")) {
+    return "use fewer workers, or raise max_connections of the server";
+  }
+  if (sqlstate.starts_with("53")) return "use fewer workers, or give the server more memory";
+  if (sqlstate.starts_with("28")) {
+    return "check user= in dsn=, PGPASSWORD or ~/.pgpass, and pg_hba.conf of the server";
+  }
+  if (sqlstate.starts_with("42501")) {
+    return "grant it: GRANT CREATE ON DATABASE name TO user";
+  }
+  if (sqlstate.starts_with("57P")) return "run it again when the server is up";
+  if (sqlstate.starts_with("3D")) return "create the database, or name another one in dsn=";
+  if (sqlstate.empty()) return "check that the server runs and that its log names no failure";
+  return "see the log of the server";
+}
+
+}  // namespace
+
+Client try_to_connect(const Address& address) {
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  const auto add = [&](const char* keyword, const char* value) {
+    keywords.push_back(keyword);
+    values.push_back(value);
+  };
+  // What comes later takes precedence.
+  add("fallback_application_name", "heddle");
+  add("connect_timeout", "10");
+  for (const auto& [keyword, value] : address.parameters()) add(keyword.c_str(), value.c_str());
+  add("client_encoding", "UTF8");
+  add(nullptr, nullptr);
+  Client client(PQconnectdbParams(keywords.data(), values.data(), 0));
+  PQsetNoticeReceiver(client.get(), &ignore_notice, nullptr);
+  return client;
+}
+
+Client connect_to(const Address& address) {
+  Client client = try_to_connect(address);
+  if (PQstatus(client.get()) != CONNECTION_OK) {
+    throw std::runtime_error(describe_error(client.get(), nullptr, address));
+  }
+  return client;
+}
+
+Answer execute(PGconn* client, const Address& address, const std::string& sql,
+               std::initializer_list<std::string> parameters) {
+  std::vector<const char*> values;
+  for (const std::string& each : parameters) values.push_back(each.c_str());
+  Answer answer(values.empty() ? PQexec(client, sql.c_str())
+                               : PQexecParams(client, sql.c_str(), static_cast<int>(values.size()),
+                                              nullptr, values.data(), nullptr, nullptr, 0));
+  const ExecStatusType status = PQresultStatus(answer.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN) {
+    throw std::runtime_error(describe_error(client, answer.get(), address));
+  }
+  return answer;
+}
+
+std::string in_quotes(std::string_view name) {
+  std::string text = "\"";
+  for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
+  return text + '"';
+}
+
+Status status_of(std::string_view sqlstate) {
+  if (sqlstate == "40001") return Status::conflict;
+  if (sqlstate == "40P01") return Status::deadlock;
+  if (sqlstate == "55P03") return Status::busy;
+  if (sqlstate == "57014") return Status::stopped;
+  if (sqlstate == "23505") return Status::exists;
+  if (sqlstate == "22012") return Status::absent;  // see Statements::guarded
+  return Status::lost;
+}
+
+std::string describe_error(const PGconn* client, const PGresult* result, const Address& address) {
+  const auto field = [result](int code) -> std::string {
+    const char* text = result == nullptr ? nullptr : PQresultErrorField(result, code);
+    return text == nullptr ? "" : text;
+  };
+  std::string sqlstate = field(PG_DIAG_SQLSTATE);
+  std::string message = field(PG_DIAG_MESSAGE_PRIMARY);
+  if (message.empty()) {
+    message = PQerrorMessage(client);
+    // A connection that is refused has no result, and no SQLSTATE but in words.
+    if (message.find("too many clients") != std::string::npos ||
+        message.find("remaining connection slots") != std::string::npos) {
+      sqlstate = "53300";
+    } else if (message.find("authentication failed") != std::string::npos ||
+               message.find("no password supplied") != std::string::npos ||
+               message.find("pg_hba.conf") != std::string::npos ||
+               message.find("role \"") != std::string::npos) {
+      sqlstate = "28000";
+    } else if (message.find("database \"") != std::string::npos) {
+      sqlstate = "3D000";
+    }
+  }
+  if (message.empty()) message = "the connection is lost";
+  const std::string hint = field(PG_DIAG_MESSAGE_HINT);
+  return "store postgresql: " + in_one_line(message) + " (" + address.where() + "); " +
+         (hint.empty() ? std::string(cure_of(sqlstate)) : in_one_line(hint));
+}
+
+}  // namespace heddle::store

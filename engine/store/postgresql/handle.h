@@ -1,0 +1,48 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "store/connection.h"
+#include "store/postgresql/address.h"
+
+namespace heddle::store {
+
+struct FinishConnection {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+using Client = std::unique_ptr<PGconn, FinishConnection>;
+
+struct ClearResult {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using Answer = std::unique_ptr<PGresult, ClearResult>;
+
+/// Opens a connection, or returns one that has failed, which PQstatus() says.
+[[nodiscard]] Client try_to_connect(const Address& address);
+
+/// @throws std::runtime_error naming the server and the cure
+[[nodiscard]] Client connect_to(const Address& address);
+
+/// Runs SQL and returns the result of its last command. Parameters are texts, $1 and so on; with
+/// them the SQL is one command.
+/// @throws std::runtime_error naming the server and the cure
+Answer execute(PGconn* client, const Address& address, const std::string& sql,
+               std::initializer_list<std::string> parameters = {});
+
+/// A name in SQL.
+[[nodiscard]] std::string in_quotes(std::string_view name);
+
+/// What an error's SQLSTATE means for the transaction; empty: the connection is lost.
+[[nodiscard]] Status status_of(std::string_view sqlstate);
+
+/// What is wrong, where, and what would help, in one line.
+/// @param result nullptr: the connection failed
+[[nodiscard]] std::string describe_error(const PGconn* client, const PGresult* result,
+                                         const Address& address);
+
+}  // namespace heddle::store

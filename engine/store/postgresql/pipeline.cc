@@ -1,0 +1,170 @@
+#include "store/postgresql/pipeline.h"
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace heddle::store {
+
+namespace {
+
+constexpr int kBinary = 1;
+constexpr std::size_t kMostParameters = 3;
+
+/// Sets a flag for the duration of a scope.
+class Flagged {
+ public:
+  explicit Flagged(std::atomic<bool>& flag) : flag_(flag) { set(true); }
+  Flagged(const Flagged&) = delete;
+  Flagged& operator=(const Flagged&) = delete;
+  ~Flagged() { set(false); }
+
+ private:
+  void set(bool value) { flag_.store(value, std::memory_order_relaxed); }  // see waits()
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
+Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop)
+    : client_(std::move(client)), address_(std::move(address)), stop_(stop) {
+  PQenterPipelineMode(client_.get());
+}
+
+void Pipeline::add_prepare(const std::string& name, const std::string& sql, bool& prepared) {
+  const int accepted = PQsendPrepare(client_.get(), name.c_str(), sql.c_str(), 0, nullptr);
+  prepared = added(accepted, Command::prepare, &prepared);
+}
+
+void Pipeline::add(Command command, const std::string& name, std::span<const Bytes> parameters) {
+  std::array<const char*, kMostParameters> values{};
+  std::array<int, kMostParameters> lengths{};
+  std::array<int, kMostParameters> formats{};
+  formats.fill(kBinary);
+  for (std::size_t at = 0; at < parameters.size(); ++at) {
+    values[at] = reinterpret_cast<const char*>(parameters[at].data());
+    lengths[at] = static_cast<int>(parameters[at].size());
+  }
+  const int accepted =
+      PQsendQueryPrepared(client_.get(), name.c_str(), static_cast<int>(parameters.size()),
+                          values.data(), lengths.data(), formats.data(), kBinary);
+  (void)added(accepted, command);
+}
+
+bool Pipeline::added(int accepted, Command command, bool* prepared) {
+  if (accepted == 1) {
+    sent_.push_back({command, prepared});
+  } else {
+    (void)lose(describe_error(client_.get(), nullptr, address_));
+  }
+  return accepted == 1;
+}
+
+Status Pipeline::send() {
+  if (lost_) return Status::lost;
+  // It also flushes.
+  return added(PQpipelineSync(client_.get()), Command::end) ? Status::ok : Status::lost;
+}
+
+Status Pipeline::round_trip() {
+  const Flagged in_progress(waits_);
+  if (const Status status = send(); status != Status::ok) return status;
+  return read_answers();
+}
+
+Status Pipeline::read_answers() {
+  Status first = Status::ok;
+  while (!sent_.empty()) {
+    const Sent sent = sent_.front();
+    sent_.pop_front();
+    const Status status = read_answer(sent);
+    if (status == Status::lost) return status;
+    if (sent.command == Command::rollback) {
+      first = Status::ok;
+    } else if (first == Status::ok) {
+      first = status;
+    }
+  }
+  return first;
+}
+
+Status Pipeline::read_answer(const Sent& sent) {
+  if (!await_answer()) return Status::lost;
+  Answer answer(PQgetResult(client_.get()));
+  if (answer == nullptr || PQstatus(client_.get()) == CONNECTION_BAD) {
+    return lose(describe_error(client_.get(), answer.get(), address_));
+  }
+  const Status status = judge(sent, std::move(answer));
+  if (status == Status::lost || sent.command == Command::end) return status;
+  // The answers of a command end with nothing.
+  if (!await_answer()) return Status::lost;
+  const Answer nothing(PQgetResult(client_.get()));
+  return nothing == nullptr ? status : lose("store postgresql: an answer of an unknown kind");
+}
+
+Status Pipeline::judge(const Sent& sent, Answer answer) {
+  switch (PQresultStatus(answer.get())) {
+    case PGRES_PIPELINE_SYNC:
+    case PGRES_PIPELINE_ABORTED:
+      if (sent.prepared != nullptr) *sent.prepared = false;
+      return Status::ok;
+    case PGRES_TUPLES_OK:
+      if (sent.command == Command::query) answer_ = std::move(answer);
+      return Status::ok;
+    case PGRES_COMMAND_OK: {
+      const std::string_view tag = PQcmdStatus(answer.get());
+      if (sent.command == Command::commit && tag != "COMMIT") return Status::conflict;
+      if (sent.command == Command::write && std::string_view(PQcmdTuples(answer.get())) == "0") {
+        return lose(
+            "store postgresql: a row to be written is gone, which the isolation level "
+            "rules out (" +
+            address_.where() + "); report this as an error of Heddle");
+      }
+      return Status::ok;
+    }
+    default: break;
+  }
+  if (sent.prepared != nullptr) *sent.prepared = false;
+  const char* sqlstate = PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
+  const Status status = status_of(sqlstate == nullptr ? "" : sqlstate);
+  // relaxed: it carries no data.
+  const bool stopped = stop_->load(std::memory_order_relaxed) != 0;
+  if (sent.command == Command::rollback && status == Status::stopped) return Status::ok;
+  if (status == Status::stopped && !stopped) return Status::busy;  // a statement_timeout
+  if (status == Status::lost) return lose(describe_error(client_.get(), answer.get(), address_));
+  return status;
+}
+
+bool Pipeline::await_answer() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPatience{5};
+  constexpr int kBetweenChecksMs = 500;
+  Clock::time_point stopped_at{};
+  while (PQisBusy(client_.get()) == 1) {
+    pollfd ready{.fd = PQsocket(client_.get()), .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, kBetweenChecksMs) > 0 && PQconsumeInput(client_.get()) == 0) {
+      (void)lose(describe_error(client_.get(), nullptr, address_));
+      return false;
+    }
+    // relaxed: it carries no data.
+    if (ready.revents != 0 || stop_->load(std::memory_order_relaxed) == 0) continue;
+    if (stopped_at == Clock::time_point{}) stopped_at = Clock::now();
+    if (Clock::now() - stopped_at > kPatience) {
+      (void)lose("store postgresql: the server does not answer (" + address_.where() +
+                 "); check that it is not stopped");
+      return false;
+    }
+  }
+  return true;
+}
+
+Status Pipeline::lose(std::string why) {
+  lost_ = true;
+  if (error_.empty()) error_ = std::move(why);
+  return Status::lost;
+}
+
+}  // namespace heddle::store

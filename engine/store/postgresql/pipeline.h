@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+
+#include "store/connection.h"
+#include "store/postgresql/handle.h"
+
+namespace heddle::store {
+
+/// A connection in libpq's pipeline mode: commands are collected, and a round trip sends them and
+/// reads what became of them.
+///
+/// A command that fails makes the server skip those behind it in the same round trip.
+class Pipeline {
+ public:
+  /// What a command's answer has to be.
+  enum class Command : std::uint8_t {
+    prepare,   ///< as an error: `prepared` becomes false
+    plain,     ///< any
+    write,     ///< a row written
+    commit,    ///< a commit: PostgreSQL answers otherwise to the COMMIT of a failed transaction
+    query,     ///< rows: answer()
+    rollback,  ///< any; what has failed before it is forgotten
+    end,       ///< of a round trip
+  };
+
+  Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop);
+
+  void add_prepare(const std::string& name, const std::string& sql, bool& prepared);
+  /// Adds a prepared statement, with binary parameters and results.
+  void add(Command command, const std::string& name, std::span<const Bytes> parameters = {});
+  /// Sends what has been added, without waiting for the answers: the next round trip reads them.
+  Status send();
+  /// Sends what has been added and reads all answers.
+  /// @returns the first failure since the last rollback
+  Status round_trip();
+
+  /// Whether commands have been added that are not sent.
+  [[nodiscard]] bool has_unsent() const {
+    return !sent_.empty() && sent_.back().command != Command::end;
+  }
+  /// The result of the last query.
+  [[nodiscard]] Answer take_answer() { return std::move(answer_); }
+  /// Whether the server has no transaction, as far as answers have been read.
+  [[nodiscard]] bool is_idle() const { return PQtransactionStatus(client_.get()) == PQTRANS_IDLE; }
+  [[nodiscard]] PGconn* client() const { return client_.get(); }
+  /// Whether a round trip is in progress; from any thread.
+  [[nodiscard]] bool waits() const {
+    return waits_.load(std::memory_order_relaxed);  // relaxed: a hint, no data depends on it
+  }
+  [[nodiscard]] const std::string& error() const { return error_; }
+  Status lose(std::string why);
+
+ private:
+  struct Sent {
+    Command command;
+    bool* prepared;
+  };
+
+  Status read_answers();
+  Status read_answer(const Sent& sent);
+  [[nodiscard]] Status judge(const Sent& sent, Answer answer);
+  /// Waits until PQgetResult() need not. False: the connection is lost.
+  bool await_answer();
+  bool added(int accepted, Command command, bool* prepared = nullptr);
+
+  Client client_;
+  Address address_;
+  const std::atomic<std::uint64_t>* stop_;
+  std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
+  Answer answer_;
+  std::atomic<bool> waits_{false};
+  bool lost_ = false;
+  std::string error_;
+};
+
+}  // namespace heddle::store

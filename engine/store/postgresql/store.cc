@@ -1,0 +1,77 @@
+#include "store/store.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "store/module.h"
+#include "store/postgresql/address.h"
+#include "store/postgresql/connection.h"
+#include "store/postgresql/copy_filler.h"
+#include "store/postgresql/programs.h"
+#include "store/postgresql/run_schema.h"
+#include "store/postgresql/server.h"
+
+namespace heddle::store {
+
+namespace {
+
+/// A schema in a PostgreSQL server, with a table of two columns for each of the engine's: key and
+/// value.
+class PostgresqlStore final : public Store {
+ public:
+  explicit PostgresqlStore(const StoreSetup& setup)
+      : setup_(setup),
+        server_(setup.dsn.empty() ? PrivateServer::of_process(settings(setup)) : nullptr),
+        address_(server_ == nullptr ? Address::of_user(setup.dsn) : server_->address()),
+        schema_(address_) {
+    schema_.require_connections(setup.connections);
+  }
+
+  std::unique_ptr<Filler> fill() override {
+    return std::make_unique<CopyFiller>(setup_, address_, schema_.name());
+  }
+  std::unique_ptr<Connection> connect() override {
+    return std::make_unique<PostgresqlConnection>(setup_, address_, schema_.name());
+  }
+  /// A wait in the server ends when its connection is interrupted.
+  void wake() override {}
+  [[nodiscard]] std::uint64_t syncs() const override { return schema_.syncs(); }
+
+ private:
+  /// The server's folder is next to that of the run, which ends earlier.
+  static PrivateServer::Settings settings(const StoreSetup& setup) {
+    return {.place = std::filesystem::path(setup.folder).parent_path(),
+            .fsync = setup.durability != Durability::off,
+            .connections = setup.connections};
+  }
+
+  StoreSetup setup_;
+  std::shared_ptr<PrivateServer> server_;  ///< nullptr: it is the user's
+  Address address_;
+  mutable RunSchema schema_;  ///< its connection serves a reader of statistics too
+};
+
+std::unique_ptr<Store> open_store(const StoreSetup& setup) {
+  return std::make_unique<PostgresqlStore>(setup);
+}
+
+void check_setup(const StoreSetup& setup) {
+  if (setup.dsn.empty()) {
+    (void)server_programs();
+    (void)server_account();
+  } else {
+    (void)Address::of_user(setup.dsn);
+  }
+}
+
+}  // namespace
+
+}  // namespace heddle::store
+
+extern "C" [[gnu::visibility("default")]] const heddle::store::Module* heddle_store_module() {
+  static const heddle::store::Module module{HEDDLE_VERSION, heddle::store::kInterface,
+                                            &heddle::store::open_store,
+                                            &heddle::store::check_setup};
+  return &module;
+}

@@ -1,0 +1,307 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "store/opened_stores.h"
+#include "store/store.h"
+#include "store/store_fixture.h"
+
+/// What the PostgreSQL store does in addition to what every store does.
+#if !defined(__SANITIZE_THREAD__)  // see connection_test.cc
+namespace heddle::store::test {
+namespace {
+
+class PostgresqlTest : public StoreFixture {
+ protected:
+  void SetUp() override {
+    if (const auto why = why_missing("postgresql")) GTEST_SKIP() << *why;
+    open({});
+  }
+  void open(const StoreSetup& setup, const std::string& place = "") {
+    StoreFixture::open("postgresql", setup, place);
+  }
+
+  /// Two transactions that have read the rows 10 and 20.
+  struct Pair {
+    std::unique_ptr<Connection> one, other;
+  };
+  Pair begin_two() {
+    Pair pair{store_->connect(), store_->connect()};
+    for (Connection* client : {pair.one.get(), pair.other.get()}) {
+      EXPECT_EQ(client->begin(Access::read_write), Status::ok);
+      EXPECT_EQ(get(*client, 10), 100U);
+      EXPECT_EQ(get(*client, 20), 200U);
+    }
+    return pair;
+  }
+
+  static std::string error_of(const StoreSetup& setup) {
+    try {
+      (void)find_store("postgresql")(setup);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(PostgresqlTest, RefusesAnUpdateOfARowThatHasChanged) {
+  for (const Isolation isolation : {Isolation::serializable, Isolation::repeatable_read}) {
+    open({.durability = Durability::off, .isolation = isolation});
+    const auto [one, other] = begin_two();
+    EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+    EXPECT_EQ(one->commit(), Status::ok);
+    EXPECT_EQ(put(*other, 10, 2, Put::replace), Status::ok) << "it is not sent yet";
+    EXPECT_EQ(other->commit(), Status::conflict);
+    other->rollback();
+    EXPECT_EQ(committed(10), 1U);
+  }
+}
+
+TEST_F(PostgresqlTest, LosesUpdatesAtReadCommitted) {
+  open({.durability = Durability::off, .isolation = Isolation::read_committed});
+  const auto [one, other] = begin_two();
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(one->commit(), Status::ok);
+  EXPECT_EQ(put(*other, 10, 2, Put::replace), Status::ok);
+  EXPECT_EQ(other->commit(), Status::ok);
+  EXPECT_EQ(committed(10), 2U);
+}
+
+TEST_F(PostgresqlTest, RefusesWriteSkewAtSerializableOnly) {
+  for (const Isolation isolation : {Isolation::serializable, Isolation::repeatable_read}) {
+    open({.durability = Durability::off, .isolation = isolation});
+    const auto [one, other] = begin_two();
+    EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+    EXPECT_EQ(put(*other, 20, 2, Put::replace), Status::ok);
+    EXPECT_EQ(one->commit(), Status::ok);
+    EXPECT_EQ(other->commit(),
+              isolation == Isolation::serializable ? Status::conflict : Status::ok);
+    other->rollback();
+  }
+}
+
+/// Nor does it commit what was sent with a write that finds no row.
+TEST_F(PostgresqlTest, RefusesToWriteARowThatIsGone) {
+  open({.durability = Durability::off, .isolation = Isolation::read_committed});
+  const auto [one, other] = begin_two();
+  EXPECT_EQ(erase(*one, 20), Status::ok);
+  EXPECT_EQ(one->commit(), Status::ok);
+  EXPECT_EQ(put(*other, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(put(*other, 20, 1, Put::replace), Status::ok);
+  EXPECT_EQ(other->commit(), Status::conflict);
+  other->rollback();
+  EXPECT_EQ(committed(10), 100U);
+  EXPECT_EQ(committed(20), 0U);
+}
+
+TEST_F(PostgresqlTest, ReportsAWriteThatFailsWithTheNextRead) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(put(*client, 20, 1, Put::fresh), Status::ok);
+  std::array<std::byte, 8> value{};
+  EXPECT_EQ(client->get(kTable, bytes_of(10), value), Status::conflict);
+  client->rollback();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(get(*client, 20), 200U) << "the next transaction is another one";
+  client->rollback();
+}
+
+TEST_F(PostgresqlTest, EndsADeadlock) {
+  open({.durability = Durability::off, .isolation = Isolation::read_committed});
+  auto [one, other] = begin_two();
+  // A read sends the write before it.
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(get(*one, 10), 1U);
+  EXPECT_EQ(put(*other, 20, 2, Put::replace), Status::ok);
+  EXPECT_EQ(get(*other, 20), 2U);
+  Status first = Status::ok;
+  std::thread waiting([&, client = one.get()] {
+    EXPECT_EQ(put(*client, 20, 1, Put::replace), Status::ok);
+    first = client->commit();
+    client->rollback();
+  });
+  EXPECT_EQ(put(*other, 10, 2, Put::replace), Status::ok);
+  const Status second = other->commit();
+  other->rollback();
+  waiting.join();
+  EXPECT_TRUE((first == Status::deadlock) != (second == Status::deadlock));
+  EXPECT_TRUE((first == Status::ok) != (second == Status::ok));
+}
+
+TEST_F(PostgresqlTest, EndsAWaitForARowWithTheRun) {
+  auto [one, other] = begin_two();
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(get(*one, 10), 1U);
+  std::atomic<bool> waits{false};
+  Status status = Status::ok;
+  std::thread waiting([&, client = other.get()] {
+    EXPECT_EQ(put(*client, 10, 2, Put::replace), Status::ok);
+    waits = true;
+    status = client->commit();
+    client->rollback();
+  });
+  while (!waits) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  stop_ = 1;
+  other->interrupt();
+  waiting.join();
+  EXPECT_EQ(status, Status::stopped);
+  EXPECT_EQ(one->commit(), Status::ok) << "what is under way may end";
+}
+
+TEST_F(PostgresqlTest, ScansMoreRowsThanItFetchesAtOnce) {
+  constexpr std::uint64_t kRows = 300;
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  for (std::uint64_t key = 1000; key < 1000 + kRows; ++key) {
+    EXPECT_EQ(put(*client, key, 10 * key, Put::fresh), Status::ok);
+  }
+  for (const std::size_t expected : {0, 1, 7, 300, 1000}) {
+    for (const Direction direction : {Direction::ascending, Direction::descending}) {
+      Keys keys = scan(*client, 1000, 1000 + kRows - 2, direction, expected);
+      if (direction == Direction::descending) std::reverse(keys.begin(), keys.end());
+      ASSERT_EQ(keys.size(), kRows - 1);
+      for (std::size_t at = 0; at < keys.size(); ++at) EXPECT_EQ(keys[at], 1000 + at);
+    }
+  }
+  client->rollback();
+}
+
+TEST_F(PostgresqlTest, WaitsForTheDiskAsItsDurabilitySays) {
+  constexpr std::uint64_t kCommits = 20;
+  for (const Durability durability : {Durability::full, Durability::off}) {
+    open({.durability = durability});
+    const std::uint64_t before = store_->syncs();
+    {
+      const auto client = store_->connect();
+      for (std::uint64_t commit = 0; commit < kCommits; ++commit) {
+        ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+        EXPECT_EQ(put(*client, 10, commit, Put::replace), Status::ok);
+        EXPECT_EQ(client->commit(), Status::ok);
+      }
+    }
+    // A process of the server adds what it has counted when it ends.
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (durability == Durability::full && store_->syncs() - before < kCommits &&
+           std::chrono::steady_clock::now() < last) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (durability == Durability::full) {
+      EXPECT_GE(store_->syncs() - before, kCommits);
+    } else {
+      EXPECT_EQ(store_->syncs(), before);
+    }
+  }
+}
+
+/// Servers in a folder of their own.
+class PostgresqlServerTest : public PostgresqlTest {
+ protected:
+  void SetUp() override {
+    PostgresqlTest::SetUp();
+    if (IsSkipped()) return;
+    place_ = "/tmp/heddle-test-" + std::to_string(getpid());  // short, for the socket
+    std::filesystem::create_directory(place_);
+    open({.durability = Durability::off}, place_);
+    for (const auto& entry : std::filesystem::directory_iterator(place_)) {
+      if (std::filesystem::exists(entry.path() / "data")) server_ = entry.path();
+    }
+    ASSERT_FALSE(server_.empty());
+  }
+  void TearDown() override {
+    if (place_.empty()) return;
+    stop_server();
+    store_.reset();
+    folder_.reset();
+    std::filesystem::remove_all(place_);
+  }
+
+  void stop_server() const {
+    pid_t process = 0;
+    std::ifstream(server_ / "data" / "postmaster.pid") >> process;
+    if (process == 0) return;
+    ASSERT_EQ(kill(process, SIGQUIT), 0);
+    while (std::filesystem::exists(server_ / "data" / "postmaster.pid")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  [[nodiscard]] std::string dsn() const {
+    return "host=" + server_.string() + " user=heddle dbname=postgres";
+  }
+
+  std::filesystem::path place_;
+  std::filesystem::path server_;
+};
+
+TEST_F(PostgresqlServerTest, NamesTheServerThatIsGone) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(get(*client, 10), 100U);
+  stop_server();
+  std::array<std::byte, 8> value{};
+  EXPECT_EQ(client->get(kTable, bytes_of(10), value), Status::lost);
+  EXPECT_NE(client->error().find(server_.string()), std::string::npos) << client->error();
+  EXPECT_EQ(client->error().find('\n'), std::string::npos) << client->error();
+  client->rollback();
+  EXPECT_EQ(client->begin(Access::read_write) == Status::ok &&
+                client->get(kTable, bytes_of(10), value) == Status::ok,
+            false);
+}
+
+TEST_F(PostgresqlServerTest, StartsAnotherServerAfterOneThatIsGone) {
+  stop_server();
+  open({.durability = Durability::off}, place_);
+  EXPECT_EQ(committed(10), 100U);
+}
+
+TEST_F(PostgresqlServerTest, UsesAServerThatIsNamed) {
+  const std::string named = dsn();
+  open({.durability = Durability::normal, .dsn = named});
+  EXPECT_EQ(committed(10), 100U);
+  const std::string error = error_of({.dsn = named, .connections = 1'000, .stop = &stop_});
+  EXPECT_NE(error.find("connections, and the run needs 1001"), std::string::npos) << error;
+}
+
+TEST_F(PostgresqlTest, ShowsNoPassword) {
+  for (const char* dsn : {"host=db password=abracadabra", "postgresql://me:abracadabra@db/shop",
+                          "postgresql://me:abracadabra@db:port/shop", "host abracadabra"}) {
+    const std::string error = error_of({.dsn = dsn, .stop = &stop_});
+    EXPECT_NE(error.find("dsn="), std::string::npos) << error;
+    EXPECT_EQ(error.find("abracadabra"), std::string::npos) << error;
+  }
+}
+
+TEST_F(PostgresqlTest, NamesAServerThatDoesNotAnswer) {
+  const std::string error = error_of({.dsn = "host=/nonexistent dbname=shop", .stop = &stop_});
+  EXPECT_NE(error.find("(host /nonexistent, database shop)"), std::string::npos) << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+}
+
+TEST_F(PostgresqlTest, NamesAPathThatIsTooLongForASocket) {
+  const auto place = std::filesystem::path("/tmp") / ("heddle-" + std::string(90, 'x'));
+  std::filesystem::create_directory(place);
+  const std::string error = error_of({.folder = (place / "run").string(), .stop = &stop_});
+  EXPECT_NE(error.find("the system allows 107"), std::string::npos) << error;
+  EXPECT_TRUE(std::filesystem::is_empty(place)) << "what it has made is gone";
+  std::filesystem::remove(place);
+}
+
+}  // namespace
+}  // namespace heddle::store::test
+#endif
