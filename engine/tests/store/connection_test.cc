@@ -232,7 +232,7 @@ TEST_P(SqliteTest, InterruptsWhatItPrepares) {
   const auto client = store_->connect();
   ASSERT_EQ(client->begin(Access::read_only), Status::ok);
   Status read = Status::ok;
-  (void)client->scan(kTable, bytes_of(0), bytes_of(100), Direction::ascending,
+  (void)client->scan(kTable, bytes_of(0), bytes_of(100), Direction::ascending, 0,
                      [&client, &read](Bytes key, Bytes /*value*/) {
                        client->interrupt();
                        std::array<std::byte, 8> value{};
