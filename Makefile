@@ -27,7 +27,7 @@ endif
 
 ENVIRONMENT := .ci/environment.py pyproject.toml constraints.txt
 CMAKE := cmake -G Ninja -S . -DHEDDLE_WERROR=$(WERROR) -DHEDDLE_NATIVE=$(NATIVE) \
-  -DHEDDLE_STORES=$(STORES)
+  -DHEDDLE_STORES="$(STORES)"
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 CXX_FILES = $(shell find engine -name '*.h' -o -name '*.cc')
 # gcc's thread sanitizer needs addresses that are not randomised as widely as some kernels do.

@@ -36,7 +36,10 @@ HEADERS = {
     "libboost-context-dev": "boost/context/fiber.hpp",
 }
 # Headers of external stores, which the engine is built without where they are missing.
-STORES = {"libsqlite3-dev": ("sqlite", "sqlite3.h")}
+STORES = {
+    "libsqlite3-dev": ("sqlite", "sqlite3.h"),
+    "libpq-dev": ("postgresql", "postgresql/libpq-fe.h"),
+}
 # Programs that an extra uses and that are no Python: by Debian package, one of them, and where it
 # lies under /. What needs them does without where they can't be installed, and says so.
 PROGRAMS = {"test": {"postgresql": ("initdb", "usr/lib/postgresql/*/bin/initdb")}}

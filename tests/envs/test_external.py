@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,27 @@ import pytest
 
 import engine
 from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, subject_of, untuned
+from envs.baselines import UnknownPolicyError
 from envs.subject import EXTERNAL
+from tests.waiting import wait_until
 
 WORKLOAD = {"name": "smallbank", "accounts": "1000"}
 
 
-def missing() -> str | None:
-    """Return why the engine is built without SQLite; None if it has it."""
+def missing(store: str) -> str | None:
+    """Return which package a store lacks; None if it can be used."""
     try:
-        engine.check_protocol("external", {"store": "sqlite"})
+        engine.check_protocol("external", {"store": store})
     except ValueError as error:
         return str(error)
     return None
 
 
-needs_sqlite = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+needs_sqlite = pytest.mark.skipif(missing("sqlite") is not None, reason=str(missing("sqlite")))
+needs_postgresql = pytest.mark.skipif(
+    missing("postgresql") is not None, reason=str(missing("postgresql"))
+)
+POSTGRESQL = "external:store=postgresql:durability=off"
 
 
 @pytest.fixture(name="evaluator")
@@ -66,6 +73,85 @@ def test_a_killed_run_is_swept_by_the_next(evaluator: Evaluator, tmp_path: Path)
     evaluator.run(subject, 0.05, warmup=0.0, seed=1)
     assert not left.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def server_in(folder: Path) -> Path:
+    """Return the folder of the server that was started in a folder."""
+    (socket,) = folder.glob("heddle-store-*/.s.PGSQL.5432")
+    return socket.parent
+
+
+@needs_postgresql
+def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
+    with tempfile.TemporaryDirectory() as text:  # short, for the socket
+        own = subject_of(f"{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
+        assert evaluator.run(own, 0.05, warmup=0.0, seed=1).commits > 0
+        server = server_in(Path(text))
+        dsn = f"host={server} user=heddle dbname=postgres"
+
+        def sql(command: str) -> str:
+            psql = ["psql", "-X", "-A", "-t", "-d", dsn, "-c", command]
+            return subprocess.run(psql, capture_output=True, text=True, check=True).stdout
+
+        mark = "A run of Heddle. It is dropped when the run ends."
+        sql(f"CREATE SCHEMA heddle_1_1; COMMENT ON SCHEMA heddle_1_1 IS '{mark}'")  # left over
+        sql("CREATE SCHEMA heddle_1_2; CREATE TABLE heddle_1_2.mine (number int)")
+        named = subject_of(
+            f"external:store=postgresql:isolation=repeatable_read:dsn={dsn}+smf",
+            evaluator.signature,
+            untuned,
+        )
+        assert evaluator.run(named, 0.05, warmup=0.0, seed=1).commits > 0
+        assert evaluator.check() == []
+        schemas = sql("SELECT nspname FROM pg_namespace WHERE nspname ~ '^heddle' ORDER BY 1")
+        assert schemas.split() == ["heddle_1_2"]
+        os.kill(int((server / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+
+
+@needs_postgresql
+def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        script = f"""
+            from envs import Evaluator, subject_of, untuned
+            evaluator = Evaluator({WORKLOAD!r}, 2)
+            subject = subject_of("{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
+            evaluator.run(subject, 60.0, warmup=0.0, seed=1)
+        """
+        running = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
+        try:
+            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432.lock")):
+                assert running.poll() is None
+            server = server_in(folder)
+            process = int((server / "data" / "postmaster.pid").read_text().split()[0])
+        finally:
+            os.kill(running.pid, signal.SIGKILL)
+            running.wait()
+        wait_until(lambda: not Path(f"/proc/{process}").exists())
+        left = set(folder.iterdir())
+        script = script.replace("60.0", "0.05")
+        subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
+        assert left
+        assert list(folder.iterdir()) == []
+
+
+@needs_postgresql
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("store=sqlite:dsn=host=db", "store sqlite has no option 'dsn'; .* postgresql"),
+        ("store=postgresql:begin=deferred", "store postgresql has no option 'begin'; .* sqlite"),
+        ("store=postgresql:folder=/tmp:dsn=host=db", "leave it out with dsn="),
+        ("store=postgresql:dsn=postgresql://me:abracadabra@db:5432/shop", "PGPASSWORD"),
+        ("stor=postgresql:dsn=postgresql://me:abracadabra@db:5432/shop", "unknown option 'stor'"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(
+    evaluator: Evaluator, options: str, words: str
+) -> None:
+    with pytest.raises(UnknownPolicyError, match=words) as refused:
+        subject_of(f"external:{options}", evaluator.signature, untuned)
+    assert "abracadabra" not in str(refused.value)
 
 
 @needs_sqlite

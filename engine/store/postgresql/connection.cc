@@ -65,8 +65,7 @@ std::vector<std::byte> after(Bytes key) {
 
 PostgresqlConnection::PostgresqlConnection(const StoreSetup& setup, const Address& address,
                                            const std::string& schema)
-    : pipeline_(open_session(setup, address), address, setup.stop),
-      cancel_(PQgetCancel(pipeline_.client())) {
+    : pipeline_(open_session(setup, address), address, setup.stop) {
   // A snapshot level refuses to write a row that is gone.
   const bool guarded = setup.isolation == Isolation::read_committed;
   tables_.reserve(setup.tables.size());
@@ -200,12 +199,6 @@ void PostgresqlConnection::rollback() {
   // The locks are released when the server receives it. The next transaction reads the answer.
   add(Command::rollback, Fixed::rollback);
   (void)pipeline_.send();
-}
-
-void PostgresqlConnection::interrupt() {
-  if (!pipeline_.waits()) return;
-  std::array<char, 256> ignored;  // a server that is gone has nothing to cancel
-  (void)PQcancel(cancel_.get(), ignored.data(), static_cast<int>(ignored.size()));
 }
 
 void PostgresqlConnection::add(Command command, Fixed fixed) {

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -33,16 +33,13 @@ class PostgresqlConnection final : public Connection {
   Status rollback_to_savepoint() override;
   Status commit() override;
   void rollback() override;
-  void interrupt() override;
+  /// A wait for the server notices the end of the run by itself.
+  void interrupt() override {}
   [[nodiscard]] const std::string& error() const override { return pipeline_.error(); }
 
  private:
   /// A command without parameters that every connection has prepared.
   enum class Fixed : std::uint8_t;
-
-  struct FreeCancel {
-    void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
-  };
 
   void prepare_fixed(Isolation isolation);
   void add(Pipeline::Command command, Fixed fixed);
@@ -54,7 +51,6 @@ class PostgresqlConnection final : public Connection {
   static Status of_earlier(Status status);
 
   Pipeline pipeline_;
-  std::unique_ptr<PGcancel, FreeCancel> cancel_;
   std::vector<Statements> tables_;
   bool in_transaction_ = false;
   bool has_savepoint_ = false;

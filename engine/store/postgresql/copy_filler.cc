@@ -16,7 +16,7 @@ void append(std::string& buffer, Integer number) {
   }
 }
 
-/// Room in every page for new versions of its rows: an update that stays in its page changes no
+/// Every page keeps space for new versions of its rows: an update that stays in its page changes no
 /// index. A reader at SERIALIZABLE conflicts with every change of an index page that it has read.
 constexpr int kFillFactor = 50;
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,23 +15,13 @@ namespace {
 constexpr int kBinary = 1;
 constexpr std::size_t kMostParameters = 3;
 
-/// Sets a flag for the duration of a scope.
-class Flagged {
- public:
-  explicit Flagged(std::atomic<bool>& flag) : flag_(flag) { set(true); }
-  Flagged(const Flagged&) = delete;
-  Flagged& operator=(const Flagged&) = delete;
-  ~Flagged() { set(false); }
-
- private:
-  void set(bool value) { flag_.store(value, std::memory_order_relaxed); }  // see waits()
-  std::atomic<bool>& flag_;
-};
-
 }  // namespace
 
 Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop)
-    : client_(std::move(client)), address_(std::move(address)), stop_(stop) {
+    : client_(std::move(client)),
+      address_(std::move(address)),
+      stop_(stop),
+      cancel_(PQgetCancel(client_.get())) {
   PQenterPipelineMode(client_.get());
 }
 
@@ -70,7 +61,6 @@ Status Pipeline::send() {
 }
 
 Status Pipeline::round_trip() {
-  const Flagged in_progress(waits_);
   if (const Status status = send(); status != Status::ok) return status;
   return read_answers();
 }
@@ -141,8 +131,8 @@ Status Pipeline::judge(const Sent& sent, Answer answer) {
 bool Pipeline::await_answer() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kPatience{5};
-  constexpr int kBetweenChecksMs = 500;
-  Clock::time_point stopped_at{};
+  constexpr int kBetweenChecksMs = 10;
+  std::optional<Clock::time_point> cancelled;
   while (PQisBusy(client_.get()) == 1) {
     pollfd ready{.fd = PQsocket(client_.get()), .events = POLLIN, .revents = 0};
     if (poll(&ready, 1, kBetweenChecksMs) > 0 && PQconsumeInput(client_.get()) == 0) {
@@ -151,8 +141,11 @@ bool Pipeline::await_answer() {
     }
     // relaxed: it carries no data.
     if (ready.revents != 0 || stop_->load(std::memory_order_relaxed) == 0) continue;
-    if (stopped_at == Clock::time_point{}) stopped_at = Clock::now();
-    if (Clock::now() - stopped_at > kPatience) {
+    if (!cancelled) {
+      cancelled = Clock::now();
+      std::array<char, 256> ignored;  // a server that is gone has nothing to cancel
+      (void)PQcancel(cancel_.get(), ignored.data(), static_cast<int>(ignored.size()));
+    } else if (Clock::now() - *cancelled > kPatience) {
       (void)lose("store postgresql: the server does not answer (" + address_.where() +
                  "); check that it is not stopped");
       return false;

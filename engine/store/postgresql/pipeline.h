@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -48,15 +49,13 @@ class Pipeline {
   [[nodiscard]] Answer take_answer() { return std::move(answer_); }
   /// Whether the server has no transaction, as far as answers have been read.
   [[nodiscard]] bool is_idle() const { return PQtransactionStatus(client_.get()) == PQTRANS_IDLE; }
-  [[nodiscard]] PGconn* client() const { return client_.get(); }
-  /// Whether a round trip is in progress; from any thread.
-  [[nodiscard]] bool waits() const {
-    return waits_.load(std::memory_order_relaxed);  // relaxed: a hint, no data depends on it
-  }
   [[nodiscard]] const std::string& error() const { return error_; }
   Status lose(std::string why);
 
  private:
+  struct FreeCancel {
+    void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
+  };
   struct Sent {
     Command command;
     bool* prepared;
@@ -65,7 +64,8 @@ class Pipeline {
   Status read_answers();
   Status read_answer(const Sent& sent);
   [[nodiscard]] Status judge(const Sent& sent, Answer answer);
-  /// Waits until PQgetResult() need not. False: the connection is lost.
+  /// Waits until PQgetResult() need not. After the end of the run it cancels the command that the
+  /// server executes. False: the connection is lost.
   bool await_answer();
   bool added(int accepted, Command command, bool* prepared = nullptr);
 
@@ -74,7 +74,7 @@ class Pipeline {
   const std::atomic<std::uint64_t>* stop_;
   std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
   Answer answer_;
-  std::atomic<bool> waits_{false};
+  std::unique_ptr<PGcancel, FreeCancel> cancel_;
   bool lost_ = false;
   std::string error_;
 };

@@ -85,7 +85,7 @@ std::shared_ptr<PrivateServer> PrivateServer::of_process(const Settings& setting
   Servers& servers = Servers::get();
   const std::lock_guard lock(servers.mutex);
   std::erase_if(servers.all, [&](const auto& server) {
-    // One with too few connections makes room; its runs keep it until they end.
+    // One with too few connections is replaced; its runs keep it until they end.
     return server->settings_.place == settings.place && server->settings_.fsync == settings.fsync &&
            !server->serves(settings);
   });
@@ -97,9 +97,9 @@ std::shared_ptr<PrivateServer> PrivateServer::of_process(const Settings& setting
 }
 
 bool PrivateServer::serves(const Settings& settings) const {
-  return owner_ == getpid() && process_ && !process_->has_ended() &&
-         settings_.place == settings.place && settings_.fsync == settings.fsync &&
-         settings_.connections >= settings.connections;
+  return owner_ == getpid() && settings_.place == settings.place &&
+         settings_.fsync == settings.fsync && settings_.connections >= settings.connections &&
+         PQstatus(try_to_connect(address_).get()) == CONNECTION_OK;
 }
 
 void PrivateServer::create() {

@@ -18,17 +18,15 @@ enum class Operation : std::uint8_t { get, insert, update, erase, scan_up, scan_
 class Statements {
  public:
   /// @param table its name in SQL
-  /// @param number of the table; the names of its statements differ from those of others
-  /// @param guarded whether a write that finds no row is an error of the server, so that it does
-  ///        not execute the COMMIT that follows in the same pipeline. Needed where a row that the
-  ///        transaction has read may be gone; costs 25 µs a write
+  /// @param number of the table; it distinguishes the names of the statements
+  /// @param guarded whether a write that finds no row is an error, which stops the COMMIT behind it
   Statements(std::string table, std::size_t number, bool guarded)
       : table_(std::move(table)), number_(number), guarded_(guarded) {}
 
   [[nodiscard]] std::string name(Operation operation) const {
     return "t" + std::to_string(number_) + "_" + std::to_string(static_cast<int>(operation));
   }
-  /// Whether the server has it. Whoever reads the answer of its preparation writes it.
+  /// Whether the server has it. It changes when the answer is read.
   [[nodiscard]] bool& prepared(Operation operation) {
     return prepared_[static_cast<std::size_t>(operation)];
   }
@@ -49,7 +47,8 @@ class Statements {
   }
 
  private:
-  /// Divides by the number of rows.
+  /// Divides by the number of rows. Below a snapshot level a row may be gone that the transaction
+  /// has read. It costs 25 µs a write.
   [[nodiscard]] std::string guard(const std::string& sql) const {
     if (!guarded_) return sql;
     return "WITH written AS (" + sql + " RETURNING 1) SELECT 1 / count(*) FROM written";
