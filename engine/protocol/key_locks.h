@@ -155,7 +155,7 @@ class KeyLocks {
     }
   }
 
-  /// Grants a lock to those that have waited longest, and forgets it if nobody needs it.
+  /// Grants a lock to those that have waited longest, and forgets a lock that is free.
   void pass_on(const LockedKey& row, Lock& lock) {
     while (!lock.waiting.empty() && lock.admits(lock.waiting.front()->exclusive)) {
       Waiter& next = *lock.waiting.front();

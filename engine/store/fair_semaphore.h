@@ -9,7 +9,7 @@
 
 namespace heddle::store {
 
-/// Admits so many threads at a time, first come, first served, until the run ends.
+/// Admits a number of threads at a time, first come, first served, until the run ends.
 class FairSemaphore {
  public:
   /// @param stop nonzero: every wait must end
@@ -19,7 +19,7 @@ class FairSemaphore {
   /// Waits for a permit. False: the run ended first.
   [[nodiscard]] bool acquire() {
     std::unique_lock lock(mutex_);
-    if (free_ != 0) {  // then nobody waits
+    if (free_ != 0) {  // then no other waits
       --free_;
       return true;
     }

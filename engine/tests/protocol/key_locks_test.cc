@@ -52,7 +52,7 @@ TEST_F(KeyLocksTest, SharesReadsAndForgetsWhatIsFree) {
   EXPECT_EQ(locks_.size(), 0U);
 }
 
-/// Nobody overtakes a writer that waits, or a stream of readers would starve it.
+/// A reader does not overtake a writer that waits, or a stream of readers would starve it.
 TEST_F(KeyLocksTest, GrantsInTheOrderOfTheRequests) {
   const KeyRequests read = requests({{{0, 1}, false}});
   const KeyRequests write = requests({{{0, 1}, true}});
