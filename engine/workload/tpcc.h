@@ -12,6 +12,7 @@
 #include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
+#include "workload/tpcc/analytical.h"
 #include "workload/tpcc/consistency.h"
 #include "workload/tpcc/delivery.h"
 #include "workload/tpcc/hints.h"
@@ -32,7 +33,8 @@ namespace heddle {
 ///
 /// Differences from a published TPC-C run: terminals have no keying and think times (clause 5.2.5),
 /// Delivery is not queued but part of the mix, and of a terminal's display only the values that
-/// must be computed are computed. Throughputs are not tpmC.
+/// must be computed are computed. Throughputs are not tpmC. An analytical query may be added, which
+/// the specification does not have.
 template <class M>
 class Tpcc {
  public:
@@ -40,17 +42,22 @@ class Tpcc {
   using Input = tpcc::Input;
   static constexpr std::string_view kName = "tpcc";
 
-  /// The same for every option: NewOrder, Payment and Delivery, 26 states.
-  static Signature signature(const Options&) { return tpcc::signature(); }
+  /// NewOrder, Payment and Delivery, 26 states; three more with the analytical query.
+  static Signature signature(const Options& options) {
+    return tpcc::signature(options.has_analytical());
+  }
 
   static std::vector<std::string> type_names(const Options& options) {
-    const std::size_t count =
-        options.mix == Options::Mix::full ? tpcc::kTypeNames.size() : tpcc::kPolicyTypes;
-    return {tpcc::kTypeNames.begin(), tpcc::kTypeNames.begin() + count};
+    std::vector<std::string> names;
+    for (const tpcc::Type type : options.types()) {
+      names.emplace_back(tpcc::kTypeNames[static_cast<std::size_t>(type)]);
+    }
+    return names;
   }
 
   Tpcc(Storage<M>& storage, const Options& options)
       : warehouses_(static_cast<std::uint32_t>(options.warehouses)),
+        types_with_states_(static_cast<int>(options.types().with_states())),
         tables_(storage, warehouses_),
         generator_(options, storage.max_workers()) {}
 
@@ -67,11 +74,9 @@ class Tpcc {
     generator_.generate(random, worker, workers, now_us, input);
   }
 
-  static int type_of(const Input& input) { return static_cast<int>(input.type); }
+  static int type_of(const Input& input) { return input.number; }
 
-  [[nodiscard]] static bool is_snapshot(int type) {
-    return type >= static_cast<int>(tpcc::kPolicyTypes);
-  }
+  [[nodiscard]] bool is_snapshot(int type) const { return type >= types_with_states_; }
 
   static void hints(const Input& input, Hints& hints) { tpcc::add_hints(input, hints); }
 
@@ -90,10 +95,14 @@ class Tpcc {
         tpcc::DeliveryOutput output;
         return tpcc::DeliveryTransaction(txn, tables_, input.delivery).run(output);
       }
+      case tpcc::Type::analytical: {
+        tpcc::AnalyticalOutput output;
+        return tpcc::AnalyticalQuery(txn, tables_, input.analytical).run(output);
+      }
       case tpcc::Type::order_status:
       case tpcc::Type::stock_level: break;
     }
-    assert(false && "queries are run by query()");
+    assert(false && "snapshots are read by query()");
     return Outcome::rollback;
   }
 
@@ -117,6 +126,7 @@ class Tpcc {
 
  private:
   std::uint32_t warehouses_;
+  int types_with_states_;
   tpcc::Tables<M> tables_;
   tpcc::InputGenerator generator_;
 };

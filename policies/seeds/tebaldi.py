@@ -26,7 +26,7 @@ NAME = "tebaldi"
 KNOWN: dict[str, Groups] = {
     "tpcc": (frozenset(["new_order", "payment"]), frozenset(["delivery"])),
 }
-"""The groups of Polyjuice's evaluation (§7.2), by workload."""
+"""The groups of Polyjuice's evaluation (§7.2), by workload; other types form one more."""
 
 BETWEEN_GROUPS, BETWEEN_TYPES = ":", "."
 
@@ -42,8 +42,8 @@ def build(signature: Signature, groups: str = "") -> PolicyDocument:
     Raises:
         ValueError: a type is unknown, or named twice.
     """
-    parted = _read(signature, groups) if groups else None
-    parted = parted or KNOWN.get(signature.workload) or propose_groups(signature)
+    given = _read(signature, groups) if groups else KNOWN.get(signature.workload)
+    parted = _with_the_rest(signature, given) if given else propose_groups(signature)
     analysis = analyse(signature, edges_between_groups(signature, parted))
     pipeline = pipelined(analysis)
     foreign = {name: _foreign(signature, parted, name) for name in signature.type_names}
@@ -79,7 +79,7 @@ def _met_before(kind: TransactionType, access: Access, other: TransactionType) -
 
 
 def _read(signature: Signature, text: str) -> Groups:
-    """Return the groups that a text names, and one of the other types, if there are any.
+    """Return the groups that a text names.
 
     Raises:
         ValueError: a type is unknown, or named twice.
@@ -94,5 +94,10 @@ def _read(signature: Signature, text: str) -> Groups:
             )
         if named.count(name) > 1:
             raise ValueError(f"{NAME}:{text}: {name} is named twice; a type is in one group")
-    rest = frozenset(signature.type_names) - set(named)
-    return (*map(frozenset, groups), *([rest] if rest else []))
+    return tuple(map(frozenset, groups))
+
+
+def _with_the_rest(signature: Signature, groups: Groups) -> Groups:
+    """Return the groups, and one of the types that are in none, if there are any."""
+    rest = frozenset(signature.type_names).difference(*groups)
+    return (*groups, *([rest] if rest else []))

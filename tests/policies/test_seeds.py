@@ -11,6 +11,7 @@ from policies import (
     is_seed,
     seed_names,
     validate,
+    workload_signature,
 )
 
 NAMES = [*SEEDS, "random", "random:7", "tebaldi"]
@@ -160,6 +161,14 @@ def test_tebaldi_waits_for_commits_between_groups_and_pipelines_within(tpcc: Sig
     assert commits == [7, 8, 9, 10, 16, 17]
     assert all(waits[state]["delivery"] == "NO_WAIT" for state in range(18) if state not in commits)
     assert all(waits[state]["new_order"] == "COMMIT" for state in range(19, 26))
+
+
+def test_a_type_outside_the_known_groups_forms_one_of_its_own() -> None:
+    options = {"mix": "full", "analytical": "0.5"}
+    signature = workload_signature("tpcc", options)
+    assert signature.type_names[-1] == "analytical"
+    known = build_seed("tebaldi", signature)
+    assert known.cc == build_seed("tebaldi:new_order.payment:delivery", signature).cc
 
 
 def test_types_that_conflict_with_other_groups_only_are_exposed_at_once(tpcc: Signature) -> None:

@@ -54,6 +54,15 @@ TEST(RecordedRuns, Tpcc) {
   run_all_ways({.workload = {{"name", "tpcc"}, {"mix", "full"}}, .run = {.seconds = 0.004}});
 }
 
+/// Reads of thousands of rows in one transaction, which conflict with every other type.
+TEST(RecordedRuns, TpccWithAnalyticalQueries) {
+  run_all_ways({.workload = {{"name", "tpcc"},
+                             {"mix", "full"},
+                             {"analytical", "1"},
+                             {"analytical_orders", "20"}},
+                .run = {.seconds = 0.004}});
+}
+
 TEST(RecordedRuns, Tpce) {
   run_all_ways({.workload = {{"name", "tpce"},
                              {"customers", "100"},

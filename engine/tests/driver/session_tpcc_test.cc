@@ -11,16 +11,19 @@
 namespace heddle {
 namespace {
 
-std::unique_ptr<Session> open_tpcc(int warehouses, const std::string& mix, int workers) {
-  return open_session({{"name", "tpcc"}, {"warehouses", std::to_string(warehouses)}, {"mix", mix}},
-                      workers, 1);
+std::unique_ptr<Session> open_tpcc(int warehouses, const std::string& mix, int workers,
+                                   const OptionMap& more = {}) {
+  OptionMap options{{"name", "tpcc"}, {"warehouses", std::to_string(warehouses)}, {"mix", mix}};
+  options.insert(more.begin(), more.end());
+  return open_session(options, workers, 1);
 }
 
 // Populating a database takes the thread sanitizer a quarter of a minute, and the full mix on many
 // workers, below, has these types and orders in it.
 #if !defined(__SANITIZE_THREAD__)
-void expect_consistent_every_way(int warehouses, const std::string& mix, int workers) {
-  const auto session = open_tpcc(warehouses, mix, workers);
+void expect_consistent_every_way(int warehouses, const std::string& mix, int workers,
+                                 const OptionMap& more = {}) {
+  const auto session = open_tpcc(warehouses, mix, workers, more);
   session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.05);
 }
 
@@ -33,6 +36,12 @@ TEST(SessionTpcc, StaysConsistentWithManyWorkersOnOneWarehouse) {
 }
 
 TEST(SessionTpcc, StaysConsistentWithQueries) { expect_consistent_every_way(2, "full", 2); }
+
+TEST(SessionTpcc, StaysConsistentWithAnalyticalQueries) {
+  expect_consistent_every_way(
+      2, "full", 2,
+      {{"analytical", "1"}, {"analytical_warehouses", "2"}, {"analytical_orders", "20"}});
+}
 #endif
 
 /// One database for several tests.

@@ -477,6 +477,18 @@ TEST(LockPlan, TpccReadsThatAreFollowedByTheirWriteLockForUpdate) {
   EXPECT_EQ(found, expected);
 }
 
+/// What the analytical query reads is locked, and shared.
+TEST(LockPlan, TpccAnalyticalQueriesTakeSharedLocks) {
+  const Signature signature = tpcc::signature(/*analytical=*/true);
+  const LockPlan plan = plan_locks(signature);
+  for (AccessId state = tpcc::kStateCount; state < tpcc::kStateCountWithAnalytical; ++state) {
+    EXPECT_FALSE(plan.reads_for_update[state]) << signature.access(state).name;
+    EXPECT_TRUE(plan.written.at(signature.access(state).table));
+  }
+  EXPECT_EQ(plan.ranks, plan_locks(tpcc::signature()).ranks)
+      << "it follows the order of the others";
+}
+
 TEST(LockPlan, TpccItemsNeedNoLocks) {
   const LockPlan plan = plan_locks(tpcc::signature());
   for (const auto& [table, written] : plan.written) EXPECT_EQ(written, table != "ITEM") << table;

@@ -80,6 +80,15 @@ TEST(Hints, OfTheDummyAreTrue) { expect_true_hints<Dummy>({}, 1000); }
 
 TEST(Hints, OfTpccAreTrue) { expect_true_hints<Tpcc>(TpccOptions::parse({{"mix", "full"}}), 300); }
 
+TEST(Hints, OfTpccWithAnalyticalQueriesAreTrue) {
+  expect_true_hints<Tpcc>(TpccOptions::parse({{"warehouses", "2"},
+                                              {"mix", "full"},
+                                              {"analytical", "4"},
+                                              {"analytical_warehouses", "2"},
+                                              {"analytical_orders", "20"}}),
+                          300);
+}
+
 TEST(Hints, OfTpceAreTrue) {
   expect_true_hints<Tpce>(
       TpceOptions::parse(

@@ -128,11 +128,33 @@ TEST(TpccOptions, ParsesAndRefuses) {
   EXPECT_EQ(TpccOptions::parse({{"mix", "new_order_payment"}}).mix,
             TpccOptions::Mix::new_order_payment);
   EXPECT_EQ(error_of([] { TpccOptions::parse({{"warehouse", "2"}}); }),
-            "tpcc: unknown option 'warehouse' (given '2'); valid options: warehouses, mix");
+            "tpcc: unknown option 'warehouse' (given '2'); valid options: warehouses, mix, "
+            "analytical, analytical_warehouses, analytical_orders");
   EXPECT_EQ(error_of([] { TpccOptions::parse({{"warehouses", "0"}}); }),
             "tpcc: option 'warehouses' is '0'; allowed: an integer from 1 to 65535");
   EXPECT_EQ(error_of([] { TpccOptions::parse({{"mix", "most"}}); }),
             "tpcc: option 'mix' is 'most'; allowed: one of read_write, full, new_order_payment");
+}
+
+TEST(TpccOptions, RefusesAnalyticalQueriesThatDoNotFit) {
+  EXPECT_EQ(TpccOptions::parse({{"mix", "full"}, {"analytical", "0.5"}}).analytical, 0.5);
+  EXPECT_EQ(error_of([] { TpccOptions::parse({{"analytical", "0.5"}}); }),
+            "tpcc: option 'analytical' is '0.5'; allowed: 0, or mix=full, whose StockLevels they "
+            "replace");
+  EXPECT_EQ(error_of([] { TpccOptions::parse({{"mix", "full"}, {"analytical", "4.5"}}); }),
+            "tpcc: option 'analytical' is '4.5'; allowed: a number from 0 to 4");
+  EXPECT_EQ(error_of([] {
+              TpccOptions::parse({{"warehouses", "2"},
+                                  {"mix", "full"},
+                                  {"analytical", "1"},
+                                  {"analytical_warehouses", "3"}});
+            }),
+            "tpcc: option 'analytical_warehouses' is '3'; allowed: 1 to the number of warehouses, "
+            "2");
+  EXPECT_EQ(error_of([] { TpccOptions::parse({{"analytical_orders", "30"}}); }),
+            "tpcc: option 'analytical_orders' is '30'; allowed: none, or together with analytical");
+  EXPECT_EQ(error_of([] { TpccOptions::parse({{"analytical_orders", "0"}}); }),
+            "tpcc: option 'analytical_orders' is '0'; allowed: an integer from 1 to 1000000");
 }
 
 TEST(TpceOptions, ParsesAndRefuses) {

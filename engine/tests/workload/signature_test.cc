@@ -72,14 +72,34 @@ TEST(TpccSignature, IsThePapers) {
   EXPECT_EQ(signature.types, expected);
 }
 
-TEST(TpccSignature, NamesTheQueriesAfterThePolicyTypes) {
+TEST(TpccSignature, NamesTheSnapshotTypesAfterThoseWithStates) {
   const std::vector<std::string> three{"new_order", "payment", "delivery"};
   EXPECT_EQ(Tpcc<M>::type_names({}), three);
   const std::vector<std::string> five{"new_order", "payment", "delivery", "order_status",
                                       "stock_level"};
   EXPECT_EQ(Tpcc<M>::type_names({.mix = TpccOptions::Mix::full}), five);
-  EXPECT_FALSE(Tpcc<M>::is_snapshot(2));
-  EXPECT_TRUE(Tpcc<M>::is_snapshot(3));
+  EXPECT_EQ(TpccOptions{.mix = TpccOptions::Mix::full}.types().with_states(), 3U);
+}
+
+/// A policy without the query's states would be refused, as one for another workload.
+TEST(TpccSignature, HasTheAnalyticalQueryOnlyIfItRuns) {
+  using enum AccessKind;
+  const TpccOptions options{.mix = TpccOptions::Mix::full, .analytical = 0.5};
+  const std::vector<std::string> six{"new_order",  "payment",      "delivery",
+                                     "analytical", "order_status", "stock_level"};
+  EXPECT_EQ(Tpcc<M>::type_names(options), six);
+  EXPECT_EQ(options.types().with_states(), 4U);
+
+  Signature signature = Tpcc<M>::signature(options);
+  const TypeSpec query{"analytical",
+                       {{"read_warehouse", "WAREHOUSE", read, true},
+                        {"read_district", "DISTRICT", read, true},
+                        {"scan_order_line", "ORDER_LINE", scan, true}}};
+  ASSERT_EQ(signature.types.size(), 4U);
+  EXPECT_EQ(signature.types.back(), query);
+  EXPECT_EQ(signature.first_state(3), std::size_t{tpcc::kAnalyticalReadWarehouse});
+  signature.types.pop_back();
+  EXPECT_EQ(signature, Tpcc<M>::signature({}));
 }
 
 /// As many states of each type as in the paper (§7.4) and its artifact.

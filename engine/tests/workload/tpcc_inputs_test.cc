@@ -63,6 +63,35 @@ TEST(TpccInputs, MixesAreAsNamed) {
   }
 }
 
+TEST(TpccInputs, AnalyticalQueriesReplaceStockLevels) {
+  Terminal terminal({.warehouses = 5,
+                     .mix = TpccOptions::Mix::full,
+                     .analytical = 1,
+                     .analytical_warehouses = 2,
+                     .analytical_orders = 30});
+  const std::array<double, 6> shares{0.45, 0.43, 0.04, 0.04, 0.03, 0.01};
+  const std::array<int, 6> numbers{0, 1, 2, 4, 5, 3};  // those with states come first
+  std::array<int, 6> counts{};
+  std::map<int, int> first_warehouses;
+  for (int i = 0; i < kDraws; ++i) {
+    const Input input = terminal.next();
+    ++counts.at(static_cast<std::size_t>(input.type));
+    ASSERT_EQ(input.number, numbers.at(static_cast<std::size_t>(input.type)));
+    if (input.type != Type::analytical) continue;
+    EXPECT_EQ(input.analytical.warehouses, 2);
+    EXPECT_EQ(input.analytical.orders, 30U);
+    ++first_warehouses[input.analytical.first_warehouse];
+  }
+  for (std::size_t type = 0; type < shares.size(); ++type) {
+    expect_share(counts.at(type), kDraws, shares.at(type));
+  }
+  ASSERT_EQ(first_warehouses.size(), 4U);
+  for (const auto& [first, count] : first_warehouses) {
+    EXPECT_TRUE(first >= 1 && first <= 4);
+    expect_share(count, counts.back(), 0.25);
+  }
+}
+
 TEST(TpccInputs, NewOrder) {
   Terminal terminal({.warehouses = 4});
   int orders = 0;

@@ -317,6 +317,61 @@ TEST_F(TpccTransactions, StockLevelCountsEachItemOnce) {
   }
 }
 
+/// Every order and line is counted once, and those that the transaction's own past added.
+TEST_F(TpccTransactions, TheAnalyticalQueryCountsOrdersByState) {
+  ASSERT_EQ(order(order_of_two_lines()).first, Outcome::commit);
+  ASSERT_EQ(deliver(kWarehouse, 4).first, Outcome::commit);
+  for (const std::uint32_t latest : {1U, 100U, 1'000'000U}) {
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> expected;
+    tables().order.for_each([&](const Key1& key, const OOrder& row) {
+      const DistrictId district = order_of(key.words[0]).district;
+      const std::uint32_t next =
+          tables()
+              .district.find_quiescent(district_key(district.warehouse, district.district))
+              ->head.next_order;
+      if (order_of(key.words[0]).order + std::uint64_t{latest} < next) return;
+      const Text<2> state =
+          tables().warehouse.find_quiescent(warehouse_key(district.warehouse))->address.state;
+      auto& [orders, lines] = expected[std::string(state.view())];
+      ++orders;
+      lines += row.lines;
+    });
+    AnalyticalOutput output;
+    const AnalyticalInput question{.orders = latest, .first_warehouse = 1, .warehouses = 2};
+    ASSERT_EQ(database_.transact(
+                  [&](auto& txn) { return AnalyticalQuery(txn, tables(), question).run(output); }),
+              Outcome::commit);
+    ASSERT_EQ(output.count, expected.size());
+    for (std::size_t i = 0; i < output.count; ++i) {
+      const AnalyticalOutput::Group& group = output.groups.at(i);
+      const auto& [orders, lines] = expected.at(std::string(group.state.view()));
+      EXPECT_EQ(group.orders, orders);
+      EXPECT_EQ(group.lines, lines);
+    }
+  }
+}
+
+/// Two warehouses in one state are one row of the result.
+TEST_F(TpccTransactions, TheAnalyticalQueryGroupsWarehousesOfOneState) {
+  const Text<2> state = tables().warehouse.find_quiescent(warehouse_key(1))->address.state;
+  ASSERT_EQ(database_.transact([&](auto& txn) {
+    const auto row = txn.read(kPaymentReadWarehouse, tables().warehouse, warehouse_key(2));
+    return txn.update(kPaymentUpdateWarehouse, tables().warehouse, row,
+                      [&](Warehouse& copy) { copy.address.state = state; })
+               ? Outcome::commit
+               : Outcome::abort;
+  }),
+            Outcome::commit);
+  AnalyticalOutput output;
+  const AnalyticalInput question{.orders = 5, .first_warehouse = 1, .warehouses = 2};
+  ASSERT_EQ(database_.transact(
+                [&](auto& txn) { return AnalyticalQuery(txn, tables(), question).run(output); }),
+            Outcome::commit);
+  ASSERT_EQ(output.count, 1U);
+  EXPECT_EQ(output.groups.front().state, state);
+  EXPECT_EQ(output.groups.front().orders, 2 * kDistrictsPerWarehouse * 5U);
+}
+
 TEST_F(TpccTransactions, StaysConsistentOverManyTransactions) {
   const auto counts = database_.run(20'000);
   EXPECT_EQ(counts.aborts, 0);

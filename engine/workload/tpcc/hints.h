@@ -8,7 +8,7 @@
 namespace heddle::tpcc {
 
 /// Warehouse and district, as in the SMF paper (§4.1.1). Delivery, which accesses neither row,
-/// names its warehouse by the start of its first scan.
+/// names its warehouse by the start of its first scan, and the analytical query its warehouses.
 inline void add_hints(const Input& input, Hints& hints) {
   switch (input.type) {
     case Type::new_order:
@@ -23,6 +23,12 @@ inline void add_hints(const Input& input, Hints& hints) {
       return;
     case Type::delivery:
       hints.add(kDeliveryScanNewOrder, order_key(input.delivery.warehouse, 1, 0).words[0]);
+      return;
+    case Type::analytical:
+      for (std::uint32_t i = 0; i < input.analytical.warehouses; ++i) {
+        hints.add(kAnalyticalReadWarehouse,
+                  warehouse_key(input.analytical.first_warehouse + i).words[0]);
+      }
       return;
     case Type::order_status:
     case Type::stock_level: return;

@@ -68,14 +68,23 @@ struct StockLevelInput {
   std::uint8_t threshold;
 };
 
+/// Warehouses in the order of their numbers.
+struct AnalyticalInput {
+  std::uint32_t orders;  // the latest ones of each district
+  std::uint16_t first_warehouse;
+  std::uint8_t warehouses;
+};
+
 struct Input {
   Type type;
-  union {  // the member is selected by `type`
+  std::uint8_t number;  // of the type
+  union {               // the member is selected by `type`
     NewOrderInput new_order;
     PaymentInput payment;
     DeliveryInput delivery;
     OrderStatusInput order_status;
     StockLevelInput stock_level;
+    AnalyticalInput analytical;
   };
 };
 
@@ -85,6 +94,12 @@ class InputGenerator {
   InputGenerator(const TpccOptions& options, int max_workers)
       : warehouses_(static_cast<std::uint32_t>(options.warehouses)),
         mix_(options.mix),
+        types_(options.types()),
+        analytical_(options.analytical.value_or(0) / TpccOptions::kStockLevels),
+        analytical_input_{
+            .orders = options.analytical_orders.value_or(100),
+            .first_warehouse = 1,
+            .warehouses = static_cast<std::uint8_t>(options.analytical_warehouses.value_or(1))},
         payments_(static_cast<std::size_t>(max_workers)) {}
 
   void use(const NurandConstants& constants) { constants_ = constants; }
@@ -96,6 +111,7 @@ class InputGenerator {
     const std::uint16_t home = home_warehouse(random, static_cast<std::uint32_t>(worker),
                                               static_cast<std::uint32_t>(workers));
     input.type = draw_type(random);
+    input.number = types_.number(input.type);
     switch (input.type) {
       case Type::new_order: return new_order(random, home, now_us, input.new_order);
       case Type::payment:
@@ -108,6 +124,8 @@ class InputGenerator {
       case Type::stock_level:
         input.stock_level = {home, random_district(random),
                              static_cast<std::uint8_t>(random.between(10, 20))};
+        return;
+      case Type::analytical: return analytical(random, input.analytical);
     }
   }
 
@@ -136,7 +154,9 @@ class InputGenerator {
     if (card < 45) return Type::new_order;
     if (card < 88) return Type::payment;
     if (card < 92) return Type::delivery;
-    return card < 96 ? Type::order_status : Type::stock_level;
+    if (card < 96) return Type::order_status;
+    // Without queries nothing more is drawn, and a seed gives the inputs that it gave before.
+    return analytical_ > 0 && random.unit() < analytical_ ? Type::analytical : Type::stock_level;
   }
 
   static std::uint8_t random_district(Random& random) {
@@ -204,6 +224,12 @@ class InputGenerator {
     input = {now_us, home, static_cast<std::uint8_t>(random.between(1, 10))};
   }
 
+  void analytical(Random& random, AnalyticalInput& input) const {
+    input = analytical_input_;
+    input.first_warehouse =
+        static_cast<std::uint16_t>(random.below(warehouses_ - input.warehouses + 1) + 1);
+  }
+
   /// 60 % by last name, 40 % by number (2.5.1.2, 2.6.1.2).
   void choose_customer(Random& random, CustomerChoice& choice) const {
     if (random.below(100) < 60) {
@@ -216,6 +242,9 @@ class InputGenerator {
 
   std::uint32_t warehouses_;
   TpccOptions::Mix mix_;
+  TypeList types_;
+  double analytical_;  ///< the share of StockLevels that are analytical queries
+  AnalyticalInput analytical_input_;
   NurandConstants constants_{};
   /// A worker writes only its own element: generating is const towards everything shared.
   mutable std::vector<Payments> payments_;

@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kLastNames = 1000;  // clause 4.3.2.3
 
 inline constexpr std::uint32_t kFewestOrderLines = 5;
 inline constexpr std::uint32_t kMostOrderLines = 15;
+/// The most that an analytical query reads.
+inline constexpr std::uint32_t kMostAnalyticalWarehouses = 32;
 
 // Clause 4.3.3.1: the initial contents of each district.
 inline constexpr std::uint32_t kLoadedOrders = kCustomersPerDistrict;
