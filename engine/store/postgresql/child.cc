@@ -106,14 +106,16 @@ class Start {
 
 Child::Child(Program program) : owner_(getpid()) {
   const std::string file = program.command.front();
+  const std::string folder = program.folder;
   std::unique_lock lock(mutex_);
   keeper_ = std::thread([this, kept = std::move(program)] { keep(kept); });
   changed_.wait(lock, [this] { return process_ != 0 || error_ != 0; });
   if (error_ == 0) return;
   lock.unlock();
   keeper_.join();
-  throw std::runtime_error("store postgresql: " + file +
-                           " can't be started: " + std::strerror(error_));
+  throw std::runtime_error("store postgresql: " + file + " can't be started in " + folder + ": " +
+                           std::strerror(error_) +
+                           "; name a folder that the server's user may reach with folder=");
 }
 
 Child::~Child() {
