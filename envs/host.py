@@ -161,8 +161,8 @@ class LoadMeter:
     def others(self) -> float | None:
         """Return how many cores other processes used on average, since the construction.
 
-        None if the time is too short or the load is unknown. Child processes count as others until
-        they have been waited for.
+        None if the time is too short or the load is unknown. Descendants of this process, such as
+        the server of an external store, are not others.
         """
         begin, end = self._begin, self._sample()
         if begin is None or end is None or end[0] - begin[0] < SHORTEST_S:
@@ -171,7 +171,10 @@ class LoadMeter:
         return max(0.0, busy - own) / (end[0] - begin[0])
 
     def _sample(self) -> tuple[float, float, float] | None:
-        """Return the time, the busy time of the cores and this process's own, in seconds."""
+        """Return the time, the busy time of the cores, and this process's own, in seconds.
+
+        That of its descendants is its own as well.
+        """
         try:
             times = psutil.cpu_times(percpu=True)
         except (OSError, RuntimeError, psutil.Error):
@@ -181,9 +184,17 @@ class LoadMeter:
         chosen = [times[core] for core in self._cores]
         # A guest's time is also counted under user. Stolen time is the load of other guests.
         busy = sum(sum(t) - t.idle - t.iowait - t.guest - t.guest_nice for t in chosen)
-        process = os.times()
-        own = process.user + process.system + process.children_user + process.children_system
+        process = psutil.Process()
+        own = sum(map(_processor_seconds, [process, *process.children(recursive=True)]))
         return time.monotonic(), busy, own
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    """Return what a process has used, with its children that have ended; 0 if it has ended."""
+    try:
+        return float(sum(process.cpu_times()[:4]))
+    except psutil.Error:
+        return 0.0
 
 
 @functools.cache

@@ -93,15 +93,18 @@ class Times(tuple):
     idle = iowait = guest = guest_nice = 0.0
 
 
-def test_the_load_of_others_excludes_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_load_of_others_excludes_this_process_and_its_children(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     busy, now = [0.0, 0.0], [100.0]
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     monkeypatch.setattr(psutil, "cpu_times", lambda percpu: [Times((one,)) for one in busy])
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(
-        "os.times",
-        lambda: SimpleNamespace(user=busy[0], system=0.0, children_user=0.0, children_system=0.0),
+    server = SimpleNamespace(cpu_times=lambda: (0.25 * busy[0], 0.0, 0.0, 0.0, 9.0))
+    this = SimpleNamespace(
+        cpu_times=lambda: (0.75 * busy[0], 0.0, 0.0, 0.0, 0.0), children=lambda recursive: [server]
     )
+    monkeypatch.setattr(psutil, "Process", lambda: this)
     meter = LoadMeter()
     assert meter.others() is None  # too short to measure
     busy[:], now[0] = [1.0, 0.75], 101.0
