@@ -17,6 +17,7 @@ from envs.history_formats import FORMATS
 from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
+from tests.envs.test_external import needs_sqlite
 from tests.scale import scaled
 from tests.slow import some_slow
 from traces.terminal import OutputError
@@ -53,6 +54,21 @@ def test_no_protocol_table_or_schedule_has_a_finding(
     assert f"{trials} trials" in done.output
     assert "no failures found" in done.output
     assert not (tmp_path / "counterexample").exists()
+
+
+@needs_sqlite
+def test_workers_of_an_external_store_take_no_turns(tmp_path: Path) -> None:
+    done = run(
+        "policy=external:durability=off",
+        "random=0",
+        "trials=1",
+        "machine=threads",
+        "machine.cores=64",
+        "seconds=0.01",
+        f"output={tmp_path / 'found'}",
+    )
+    assert done.exit_code == 0, done.output
+    assert "take turns" not in done.output
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from rich.table import Table
 from envs import machine_words
 from envs.host import local_machine, this_host
 from envs.shrink import shrink
+from envs.subject import is_external
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
     LOCKING,
@@ -228,7 +229,10 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
         raise UsageError("trials=null: needs budget=, in seconds")
     if not config.policy and config.random == 0:
         raise UsageError("policy=[] random=0: there is nothing to check; set one of them")
-    evaluator = open_evaluator(config.workload, config.machine, config.seed)
+    takes_turns = config.random > 0 or not all(map(is_external, config.policy))
+    evaluator = open_evaluator(
+        config.workload, config.machine, config.seed, takes_turns=takes_turns
+    )
     evaluator.close()
     virtual = config.machine.kind == "virtual"
     plan = TrialPlan(
