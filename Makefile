@@ -115,9 +115,9 @@ test-thread: $(VENV)/.ready ## Run the engine's tests under the thread sanitizer
 	@cmake --build build/thread$(FULL)
 	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread$(FULL)
 
-# Half of the tests' time passes while they wait for a process or a clock: three of them at a time
-# keep two cores busy.
-WORKERS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
+# Half of the tests' time passes while they wait for a process or a clock: four of them at a time keep
+# two cores busy.
+WORKERS ?= $(shell echo $$(( $(JOBS) * 2 )))
 
 # Tests start Python many times over. Each time it would compile all libraries anew where an installer
 # left that out and the environment forbids to keep what was compiled, as containers' often do.

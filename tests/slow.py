@@ -17,6 +17,10 @@ def some_slow(values: Iterable[Any], slow: Collection[Any]) -> list[Any]:
     values = list(values)
     if unknown := [value for value in slow if value not in values]:
         raise ValueError(f"not among the parameters: {unknown}")
-    return [
-        pytest.param(value, marks=pytest.mark.slow) if value in slow else value for value in values
-    ]
+    return [_marked(value) if value in slow else value for value in values]
+
+
+def _marked(value: Any) -> Any:
+    """Return a parameter with the mark; a tuple is the values of several arguments."""
+    arguments = value if isinstance(value, tuple) else (value,)
+    return pytest.param(*arguments, marks=pytest.mark.slow)

@@ -91,6 +91,7 @@ def test_sources_are_in_the_site(site: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_link_has_a_target(site: Path) -> None:
     """Links within the site, to pages, pictures and headings."""
     anchors: dict[Path, set[str]] = {}

@@ -86,6 +86,7 @@ def test_runs_after_one_ended_by_memory_are_shorter(
 
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("kind", ["threads", "virtual"])
+@pytest.mark.slow
 def test_the_engine_ends_a_run_before_memory_is_exhausted(kind: str, tmp_path: Path) -> None:
     usage, statistics = tmp_path / "usage", tmp_path / "statistics"
     usage.write_text("0")

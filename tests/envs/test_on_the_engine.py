@@ -63,6 +63,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
 
 
 @pytest.mark.parametrize("name", ["occ", "ic3", "random:3"])
+@pytest.mark.slow
 def test_a_trial_gives_the_same_result_on_a_loaded_database(
     virtual_engine: Evaluator, name: str
 ) -> None:
@@ -122,6 +123,7 @@ def test_an_unknown_option_is_named() -> None:
         Evaluator({"name": "tpcc", "warehouse": "1"}, 2)
 
 
+@pytest.mark.slow
 def test_the_environment_passes_gymnasiums_checker_on_the_engine() -> None:
     made = gymnasium.make(
         "heddle/Policy-v0", workload={"name": "tpcc"}, cores=2, seconds=0.02, slices=1
@@ -156,6 +158,7 @@ def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consist
     assert virtual_engine.grown_bytes == 0
 
 
+@pytest.mark.slow
 def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Evaluator) -> None:
     """A result does not depend on earlier runs or on the addresses of the memory."""
     here = [

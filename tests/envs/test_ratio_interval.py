@@ -43,6 +43,7 @@ def test_no_commits_give_an_extreme_ratio_without_an_error() -> None:
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 5, 10])
+@pytest.mark.slow
 def test_the_interval_has_its_nominal_coverage(repeats: int) -> None:
     draw = random.Random(repeats)
     covered = 0

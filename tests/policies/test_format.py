@@ -80,6 +80,7 @@ def test_the_engine_reads_and_writes_the_same_document(name: str, signature: Sig
 
 
 @given(provenance=st.dictionaries(st.text(max_size=9), JSON_VALUES), name=st.text(max_size=20))
+@pytest.mark.slow
 def test_names_and_provenance_survive(
     tpcc: Signature, provenance: dict[str, Any], name: str
 ) -> None:

@@ -206,6 +206,7 @@ def test_ctrl_c_leaves_no_files(log: Path, out: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.slow
 def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, code: int) -> None:
     """The import is stopped while it reads a log that is too long to be read in the meantime."""
     log, out = tmp_path / "log.csv", tmp_path / "shop"

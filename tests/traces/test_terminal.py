@@ -105,6 +105,7 @@ def heddle(arguments: Sequence[str], redirected: str) -> tuple[int, str]:
     ("redirected", "reason"),
     [(">/dev/full", "No space left on device; free disk space there"), (">&-", "it is closed")],
 )
+@pytest.mark.slow
 def test_an_unwritable_output_is_one_message(redirected: str, reason: str) -> None:
     code, error = heddle(["--version"], redirected)
     assert (code, error) == (1, f"error: standard output can't be written: {reason}\n")

@@ -124,6 +124,7 @@ def test_the_next_rung_begins_where_the_last_one_ended(
     assert samples.slices(occ) == 3, "the samples are those of one table"
 
 
+@pytest.mark.slow
 def test_the_champion_begins_where_it_has_adapted_to(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

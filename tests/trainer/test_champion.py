@@ -69,6 +69,7 @@ def noisy(evaluator: Evaluator, deviation: float, gains: dict[str, float], seed:
     return partial(run_in_turns, measure, check=False, shared=True)
 
 
+@pytest.mark.slow
 def test_under_noise_the_winner_is_usually_the_best(evaluator: Evaluator) -> None:
     gains = {"a": 1.00, "b": 1.02, "c": 0.99, "d": 0.97, "e": 1.01, "f": 1.06}
     finalists = [Subject(name, "silo") for name in gains]

@@ -263,6 +263,7 @@ def test_settings_without_effect_are_refused(tmp_path: Path) -> None:
         assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 def test_a_repeated_trial_is_identical(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     path.write_text(PLAN.trial(1).to_json())
@@ -271,6 +272,7 @@ def test_a_repeated_trial_is_identical(tmp_path: Path) -> None:
     assert "no failures found" in outputs.pop()
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_a_finding() -> None:
     with TrialPool(1) as pool:
         assert pool.run_one(PLAN.trial(0)).findings == ()
@@ -291,6 +293,7 @@ def test_a_hang_up_is_not_a_finding() -> None:
         assert pool.run_one(PLAN.trial(0)).findings == ()
 
 
+@pytest.mark.slow
 def test_a_hanging_process_is_reported_while_others_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -200,6 +200,7 @@ def forget(folder: Path, *texts: str) -> None:
     file.write_text(json.dumps(typed))
 
 
+@pytest.mark.slow
 def test_a_run_resumes_with_a_former_default_search() -> None:
     """The settings of that search are kept, even if its defaults have changed."""
     numbers = ["search.generations=1", "search.children=2", "search.decay=0.9"]
@@ -268,6 +269,7 @@ def test_a_run_whose_cells_changed_meaning_is_not_resumed(
     assert "or start a new run" in done.output
 
 
+@pytest.mark.slow
 def test_a_schedule_is_searched_only_for_workloads_with_hints() -> None:
     done = run("train", *VIRTUAL, "experiment=schedule", "workload.name=transfer")
     assert done.exit_code == 1
@@ -301,6 +303,7 @@ def test_a_run_of_another_machine_or_workload_is_not_resumed(typed: str, message
     assert run("train", f"resume={folder}", "run.repeats=2").exit_code == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_train_shows_how_to_resume(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +390,7 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
 @pytest.mark.parametrize(
     "settings", [[*QUICK, "search.generations=1"], [*VIRTUAL, "validation.enabled=false"]]
 )
+@pytest.mark.slow
 def test_train_without_a_validation_writes_no_validation_files(settings: list[str]) -> None:
     done = run("train", *settings)
     assert done.exit_code == 0, done.output
@@ -395,6 +399,7 @@ def test_train_without_a_validation_writes_no_validation_files(settings: list[st
     assert done.output.count("verdict on ") == 1
 
 
+@pytest.mark.slow
 def test_a_train_interrupted_in_the_validation_keeps_the_comparison(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

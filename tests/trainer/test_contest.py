@@ -208,6 +208,7 @@ def test_results_that_cannot_be_written_are_still_shown(
 
 
 @pytest.mark.usefixtures("measured")
+@pytest.mark.slow
 def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -366,6 +367,7 @@ def test_budgets_of_several_sweeps_are_methods_of_one_contest() -> None:
     }
 
 
+@pytest.mark.slow
 def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
     another(**{"machine.cores": "8"})
     assert run("lab", "searches", *BOTH, *FRESH).exit_code == 0

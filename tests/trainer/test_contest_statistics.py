@@ -61,6 +61,7 @@ def test_few_blocks_are_never_significant() -> None:
 
 
 @pytest.mark.parametrize("runs", [6, pytest.param(8, marks=pytest.mark.full)])
+@pytest.mark.slow
 def test_eight_runs_each_have_an_exact_test_even_with_ties(runs: int) -> None:
     """And fewer, which takes less time: runs of eight have 12 870 orders."""
     good = [float(x) for x in range(runs + 1, 2 * runs + 1)]

@@ -109,6 +109,7 @@ def test_with_the_disk_full_at_the_start_nothing_is_lost(folder: Path, name: str
 
 
 @pytest.mark.parametrize("name", ["comparison.json", "validation.txt", "fitness.png"])
+@pytest.mark.slow
 def test_with_the_disk_full_at_the_end_results_are_shown(folder: Path, name: str) -> None:
     before = contents(folder)
     with pytest.MonkeyPatch.context() as patch:

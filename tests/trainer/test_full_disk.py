@@ -40,6 +40,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ["trace", "record", *RECORD, "output=shop"],
     ],
 )
+@pytest.mark.slow
 def test_a_trace_does_not_fit_on_the_disk(
     words: list[str], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

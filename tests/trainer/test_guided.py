@@ -263,6 +263,7 @@ def test_for_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     assert reached() > reached(modelled=0.0) + 0.05
 
 
+@pytest.mark.slow
 def test_the_model_is_part_of_the_state() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     worth = separable(encoding, 3)
@@ -274,6 +275,7 @@ def test_the_model_is_part_of_the_state() -> None:
     assert play(resumed, worth, sum(map(len, asked[-2:]))) == asked[-2:]
 
 
+@pytest.mark.slow
 def test_a_removed_move_is_not_made(encoding: Encoding) -> None:
     left_out = [name for name in MOVES if name not in ("cells", "merge")]
     search = make("guided", encoding, without=left_out)

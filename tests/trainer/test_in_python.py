@@ -22,6 +22,7 @@ from trainer.policy_picture import CHANGED, MARKS, policy_figure
 TINY_PLACE = ("machine=virtual", "machine.cores=2")
 
 
+@pytest.mark.slow
 def test_train_returns_the_saved_run(fake_engine: ModuleType, tmp_path: Path) -> None:
     typed = [*QUICK, "baselines=[silo]", f"runs_dir={tmp_path}"]
     run = train(*typed, "search.generations=2")
@@ -100,6 +101,7 @@ def test_an_empty_comparison_has_no_picture() -> None:
         comparison_figure(Comparison([]))
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_policy_marks_effects_and_changes(tpcc: Signature) -> None:
     occ, ic3 = resolve("occ", tpcc), resolve("ic3", tpcc)
 

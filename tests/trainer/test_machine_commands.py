@@ -81,6 +81,7 @@ def test_unwritable_output_is_reported_first(elsewhere: ModuleType) -> None:
     assert "there is no directory nowhere" in done.output
 
 
+@pytest.mark.slow
 def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -> None:
     done = run("machine", "compare", *QUICK, "machine.cores=1", "output=found")
     assert done.exit_code == 0, done.output

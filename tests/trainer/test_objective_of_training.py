@@ -85,6 +85,7 @@ def test_a_policy_beyond_its_limits_is_not_recommended(tmp_path: Path) -> None:
     assert verdict["kind"] != "better"
 
 
+@pytest.mark.slow
 def test_runs_too_short_for_a_percentile_are_refused_with_the_length(tmp_path: Path) -> None:
     output = train(tmp_path, "objective=p999", code=1)
     assert "run.seconds=0.0008 is too short for a percentile of " in output

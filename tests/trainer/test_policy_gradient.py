@@ -55,6 +55,7 @@ def test_without_confidence_sampling_starts_uniformly(encoding: Encoding) -> Non
 
 
 @pytest.mark.parametrize("baseline", ["batch", "moving"])
+@pytest.mark.slow
 def test_cells_converge_to_rewarded_values(encoding: Encoding, baseline: str) -> None:
     worth = separable(encoding, 7)
     search = make(encoding, baseline=baseline, learning_rate=0.2)
@@ -134,6 +135,7 @@ def test_a_missing_pytorch_is_reported_with_a_remedy(
         make(encoding)
 
 
+@pytest.mark.slow
 def test_the_other_searches_import_no_pytorch() -> None:
     program = (
         "import sys; from trainer.command.settings import compose_settings; "

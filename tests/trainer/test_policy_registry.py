@@ -149,6 +149,7 @@ def test_the_policy_of_a_run_is_registered_once(client: Any, tpcc: Signature) ->
     assert registered(client, replace(undated, provenance={"seed": 1})) == "5", "of no known run"
 
 
+@pytest.mark.slow
 def test_a_baseline_of_the_registry_is_recorded(runs: Path, client: Any, tpcc: Signature) -> None:
     registered(client, document(tpcc))
     shutil.copy(next(runs.rglob("registered/*.json")), "mine.json")

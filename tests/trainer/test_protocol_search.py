@@ -34,6 +34,7 @@ def make(name: str, signature: Signature, seed: int = 1, **changed: object) -> t
 
 
 @pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
+@pytest.mark.slow
 def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
     search, space = make(name, tpcc, protocols=list(PROTOCOLS), actions=ALL)
     found: dict[str, set[object]] = {"grant": set(), "rank": set()}
@@ -60,6 +61,7 @@ def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
 
 
 @pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
+@pytest.mark.slow
 def test_a_search_over_protocols_resumes_identically(name: str, tpcc: Signature) -> None:
     settings = {"protocols": list(PROTOCOLS), "actions": ALL}
     straight, _ = make(name, tpcc, 5, **settings)

@@ -69,6 +69,7 @@ def test_tags_name_workload_machine_and_search() -> None:
     assert RunLabel("x").tags == {}
 
 
+@pytest.mark.slow
 def test_a_training_records_throughput_tables_and_page(
     fake_engine: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def record(*words: str) -> Result:
     return heddle_trace("record", *SMALL, *words)
 
 
+@pytest.mark.slow
 def test_a_recorded_trace_is_shown_and_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_reduction_begins_with_ic3_under_all_backoffs(encoding: Encoding) -> Non
     assert len({tuple(document.backoff.values()) for document in documents}) == len(first) > 2
 
 
+@pytest.mark.slow
 def test_conflicts_whose_removal_gains_are_dropped(encoding: Encoding) -> None:
     wanted = frozenset(removable(encoding)[2:6:3])
     target = encoding.encode(ic3_without(encoding.signature, wanted))
@@ -94,6 +95,7 @@ def test_a_round_compares_every_removed_edge_with_the_whole_graph(
     assert rounds[0][0].vector not in tables
 
 
+@pytest.mark.slow
 def test_rounds_are_bounded(encoding: Encoding) -> None:
     occ = encoding.encode(build_seed("occ", encoding.signature))
     found = []

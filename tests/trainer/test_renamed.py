@@ -91,6 +91,7 @@ def test_a_run_of_an_earlier_version_is_reported_listed_and_compared() -> None:
     assert not {"evaluation.rungs", "robust.scenarios"} & one["settings"].keys()
 
 
+@pytest.mark.slow
 def test_a_policy_of_an_earlier_version_is_evaluated_and_knows_its_scenarios() -> None:
     policy = old_run().policy
     assert len(load(policy).provenance["members"]) == 2
@@ -120,6 +121,7 @@ def test_a_run_of_an_earlier_version_is_resumed_in_its_folders() -> None:
     assert {MIX, RUNGS} <= set(json.loads(folder.overrides.read_text()))
 
 
+@pytest.mark.slow
 def test_a_run_with_an_unsupported_checkpoint_is_refused_in_a_sentence() -> None:
     folder = old_run()
     (folder.path / FILE_NAME).write_text(json.dumps({"schema_version": 3}))

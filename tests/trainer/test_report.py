@@ -114,6 +114,7 @@ def page_of(folder: RunFolder, *typed: str) -> str:
     return checked(folder.report)
 
 
+@pytest.mark.slow
 def test_a_page_has_every_section(folder: RunFolder) -> None:
     text = page_of(folder)
     for heading in (
@@ -149,6 +150,7 @@ def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Pa
     assert f"measured on {real}" in text
 
 
+@pytest.mark.slow
 def test_several_runs_side_by_side(
     folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_training_ends_with_its_page() -> None:
     assert f"heddle report {only_run()}" in text
 
 
+@pytest.mark.slow
 def test_commands_for_a_folder_that_looks_like_an_option_can_be_pasted() -> None:
     done = run("train", *SMALL, "runs_dir=-r a")
     assert done.exit_code == 0, done.output

@@ -24,6 +24,7 @@ def scenario() -> SavedScenario:
     return SavedScenario("", asdict(config), None, None)
 
 
+@pytest.mark.slow
 def test_the_section_has_both_policies_and_their_trees(scenario: SavedScenario) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 1, machine={"kind": "virtual"})
     ic3 = build_seed("ic3", evaluator.signature)

@@ -332,6 +332,7 @@ def trained(*more: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_command_keeps_a_folder_for_each_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
     for number, warehouses in ((1, "1"), (2, "4")):
@@ -343,6 +344,7 @@ def test_the_command_keeps_a_folder_for_each_scenario(elsewhere: ModuleType) -> 
     assert not (folder / "comparison.json").exists()
 
 
+@pytest.mark.slow
 def test_a_single_scenario_is_an_ordinary_training(elsewhere: ModuleType) -> None:
     done = run(
         "train", *QUICK, "robust.scenarios=[{workload.warehouses:4}]", "workload.warehouses=1"
@@ -411,6 +413,7 @@ def test_a_sweep_reports_a_bad_scenario_before_the_first_run(elsewhere: ModuleTy
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
     done = run("report", str(folder), "timeline.enabled=false", "variance.enabled=false")
@@ -433,6 +436,7 @@ def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
     assert "the closing comparison (warehouses 4)" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_transfer_marks_every_scenario_as_home(elsewhere: ModuleType) -> None:
     policy = trained() / "policy.json"
     places = ["machine=virtual", "machine.cores=4", "workload.warehouses=1,2,4"]

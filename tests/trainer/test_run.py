@@ -75,6 +75,7 @@ def test_a_resumed_run_of_any_search_equals_an_undisturbed_one(
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
+@pytest.mark.slow
 def test_parents_of_the_search_keep_their_samples(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_search_without_end_is_refused(tpcc: Signature) -> None:
         check_settings(settings(None), tpcc)
 
 
+@pytest.mark.slow
 def test_different_seeds_search_differently(fake_engine: ModuleType, tmp_path: Path) -> None:
     train(settings(3, seed=1), tmp_path / "1")
     train(settings(3, seed=2), tmp_path / "2")

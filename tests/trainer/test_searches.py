@@ -224,6 +224,7 @@ def test_failures_do_not_stop_a_search(name: str, encoding: Encoding) -> None:
 
 # Reduction changes only cells of IC3; it has its own tests.
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", "reduction")])
+@pytest.mark.slow
 def test_a_search_is_better_than_chance(name: str, encoding: Encoding) -> None:
     """With equal evaluations, every search is better than chance on each hidden table."""
     for seed in (1, 2):

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import build_seed, save, workload_signature
+from tests.slow import some_slow
 from tests.waiting import PATIENCE_S
 from trainer.command.main import heddle
 
@@ -156,7 +157,10 @@ def line_with(process: subprocess.Popen[str], words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 130)]
+    ("how", "code"),
+    some_slow(
+        [(signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 130)], [(signal.SIGHUP, 130)]
+    ),
 )
 def test_serving_follows_the_file_until_a_signal(
     tmp_path: Path, how: signal.Signals, code: int

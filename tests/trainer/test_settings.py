@@ -59,6 +59,7 @@ def repeats(command: str, kind: type, *overrides: str) -> list[int]:
     return [*found, config.champion.rounds] if hasattr(config, "champion") else found
 
 
+@pytest.mark.slow
 def test_a_replay_on_virtual_cores_is_not_repeated() -> None:
     assert repeats("nightly", NightlyConfig) == [1, 1, 1, 1]
     # Comparisons use machines of several seeds (`trainer.repeats.varied`).
@@ -402,6 +403,7 @@ def test_later_values_replace_earlier_ones() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_experiments_of_schedules_have_their_actions() -> None:
     table = {"wait_coarse", "wait_fine", "dirty_read", "public_write", "early_validation"}
     alone = train("experiment=schedule", "search.base=ic3")

@@ -55,6 +55,7 @@ def test_a_command_that_runs_no_search_loads_no_library_of_one(words: str, tmp_p
 
 
 @pytest.mark.parametrize("words", ["runs list", "policy show occ", "lab makespan --help"])
+@pytest.mark.slow
 def test_a_command_without_settings_loads_no_hydra(words: str, tmp_path: Path) -> None:
     assert _loaded(words, ("hydra",), tmp_path) == "[]"
 

@@ -196,6 +196,7 @@ def test_ctrl_c_ends_the_sweep_and_it_can_resume(
         assert (mine.search, mine.samples) == (straight.search, straight.samples)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_mlflow_starts_shows_how_to_resume(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*arguments: Any) -> None:
         raise KeyboardInterrupt
@@ -347,6 +348,7 @@ def test_a_contest_runs_seed_by_seed() -> None:
     assert split_axes(["seed=1", "search=random"])[1] == {}, "nothing sweeps these"
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_resumes(tmp_path: Path) -> None:
     """A sweep killed in its second run does not repeat the first one."""
     program = (

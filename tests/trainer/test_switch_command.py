@@ -25,6 +25,7 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("machine", ["threads", "virtual"])
+@pytest.mark.slow
 def test_evaluate_shows_intervals_and_dips(
     elsewhere: ModuleType, tmp_path: Path, machine: str
 ) -> None:

@@ -23,6 +23,7 @@ def publishes(trial: Trial) -> bool:
     return any(row["write_visibility"] == "PUBLIC" for row in rows)
 
 
+@pytest.mark.slow
 def test_every_best_is_checked_once(fake_engine: ModuleType, tmp_path: Path) -> None:
     train(virtual_settings(6), tmp_path / "run")
     state = Checkpoint.load(tmp_path / "run")

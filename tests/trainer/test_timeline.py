@@ -97,6 +97,7 @@ def test_every_arrow_joins_two_slices(recorded: Timeline) -> None:
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.slow
 def test_a_picture_of_a_window(recorded: Timeline, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"window.{ending}"
     draw_window(recorded, Window(0, 30, [0, 1, 3]), "ic3", path)

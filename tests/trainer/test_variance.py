@@ -210,6 +210,7 @@ def test_the_command_names_factors_and_what_makes_the_difference(tmp_path: Path)
     assert difference["types"]["payment"]
 
 
+@pytest.mark.slow
 def test_the_factors_as_csv_and_the_document_as_json(tmp_path: Path) -> None:
     output = tmp_path / "factors.csv"
     done = run("policy=two_phase_locking", "types=[payment]", f"output={output}", "d=0")

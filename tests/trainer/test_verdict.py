@@ -274,6 +274,7 @@ def test_an_undecided_training_uses_all_repeats(
     assert outcome.verdict.repeats == repeats
 
 
+@pytest.mark.slow
 def test_a_decided_training_ends_at_once(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,6 +262,7 @@ def test_a_damaged_or_foreign_parquet_file(tmp_path: Path) -> None:
 
 @settings(max_examples=scaled(10))
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans())
+@pytest.mark.slow
 def test_transactions_do_not_depend_on_the_split_of_the_log(
     tmp_path_factory: pytest.TempPathFactory, seed: int, pieces: int, by_id: bool
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_longer_window_has_more_conflicts(shop: Path, tmp_path: Path) -> None:
     assert all(short < long for short, long in zip(*rates, strict=True))
 
 
+@pytest.mark.slow
 def test_formats_of_peaks_and_predictions(shop: Path, tmp_path: Path) -> None:
     for option, key in (("--peaks", "peaks"), ("--predict", "predictions")):
         whole = json.loads(fine("stats", shop, option, "--format", "json"))

@@ -82,6 +82,7 @@ def test_pictures_mark_a_synthetic_trace(synthetic: bool) -> None:
         assert ("SYNTHETIC TRACE" in texts(figure)) is synthetic
 
 
+@pytest.mark.slow
 def test_a_calendar_without_conflict_rates(tmp_path: Path) -> None:
     write_figure(draw_calendar(found(5, rate=None)), tmp_path / "picture.png")
 

@@ -101,6 +101,7 @@ def test_two_nights_and_their_files(tried: Result, monkeypatch: pytest.MonkeyPat
     assert again.stdout == done.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupted_backtest_resumes(
     two_nights: TwoNights, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_file_has_its_provenance(classifier: Path, trace: Path) -> None:
     assert document["provenance"]["accuracy"]["payment"]["exact"] > 0.99
 
 
+@pytest.mark.slow
 def test_a_run_uses_a_classifier(classifier: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.json"
     words = [f"schedule.classifier={classifier}", "policy=silo+smf", f"output={output}"]

@@ -191,6 +191,7 @@ def test_with_limited_rows_the_most_frequent_are_kept() -> None:
     assert [most + 49] in found.rows.tolist()
 
 
+@pytest.mark.slow
 def test_keys_implied_by_hints_are_predicted(observed: Observations) -> None:
     trained = train(observed, WORKLOAD, PLAN, quiet)
     assert trained.clusters["payment"] == 10 * WAREHOUSES

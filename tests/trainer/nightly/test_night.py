@@ -93,6 +93,7 @@ def outcomes(state: StateFolder) -> list[tuple[str, str]]:
     return [(line["day"], line["outcome"]) for line in lines]
 
 
+@pytest.mark.slow
 def test_a_real_night_killed_before_its_verdict_resumes(
     state: StateFolder, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_kill_before_logging_is_completed_without_a_second_rollback(
     assert len(lines(three)) == 2
 
 
+@pytest.mark.slow
 def test_an_intent_is_dropped_if_another_policy_was_served_since(
     three: StateFolder, signature: Signature
 ) -> None:
