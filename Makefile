@@ -59,8 +59,8 @@ train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare i
 contest: $(VENV)/.ready-policy-gradient ## Let the search methods compete, or go on with it; hours (ARGS=…)
 	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle lab searches sweep=contest
 
-TEST_STAGES := test-release test-thread test-python
-SLOW_STAGES := test-release-slow test-address test-python-slow
+TEST_STAGES := test-release test-python
+SLOW_STAGES := test-release-slow test-thread test-address test-python-slow
 # What test-full sets: tests at ten times their length, and all workloads under the sanitizers, in
 # build folders of their own.
 FULL :=
@@ -71,7 +71,7 @@ SLOW :=
 test: ## Run the tests of the engine and of Python, in less than 15 minutes; then a summary
 	@$(MAKE) test-stages STAGES="$(TEST_STAGES)"
 
-test-slow: ## Run the slow tests that `make test` leaves out, and ASan and UBSan: as long again
+test-slow: ## Run what `make test` leaves out: slow tests, ASan, UBSan and TSan
 	@$(MAKE) test-stages STAGES="$(SLOW_STAGES)"
 
 test-full: export HEDDLE_TEST_SCALE ?= 10

@@ -343,7 +343,7 @@ TYPED_TEST_P(IndexContract, AnEmptiedIndexHasGivenItsNodesBack) {
 TYPED_TEST_P(IndexContract, ThreadsOnDisjointKeysDoNotDisturbEachOther) {
   using K = typename TestFixture::K;
   constexpr std::uint64_t kIds = 2000;
-  constexpr int kOperations = kSlowdown > 5 ? 10'000 : 30'000;
+  constexpr int kOperations = 30'000;
   constexpr int kWorkers = TestFixture::kWorkers;
   Records records(kIds);
   std::array<std::atomic<int>, kWorkers> wrong{};
@@ -380,7 +380,7 @@ TYPED_TEST_P(IndexContract, ThreadsOnDisjointKeysDoNotDisturbEachOther) {
 TYPED_TEST_P(IndexContract, ThreadsOnTheSameKeysTakeTurns) {
   using K = typename TestFixture::K;
   constexpr std::uint64_t kIds = 200;
-  constexpr int kOperations = kSlowdown > 5 ? 10'000 : 30'000;
+  constexpr int kOperations = 30'000;
   constexpr int kWorkers = TestFixture::kWorkers;
   Records records(kIds * kWorkers);  // worker w's record for key i is i + w * kIds
   std::array<std::atomic<int>, kIds> present{};
