@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "docs" / "site" / "build.py"
 LINK = re.compile(r'(?:href|src)="([^"#]*)(?:#([^"]*))?"')
@@ -30,7 +32,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_every_page_exists(site: Path) -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("notebooks/*.ipynb")]
     made = [site / page.relative_to(ROOT).with_suffix(".html") for page in pages]
@@ -91,7 +92,6 @@ def test_sources_are_in_the_site(site: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_every_link_has_a_target(site: Path) -> None:
     """Links within the site, to pages, pictures and headings."""
     anchors: dict[Path, set[str]] = {}

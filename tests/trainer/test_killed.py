@@ -25,6 +25,8 @@ from tests.trainer.tiny_training import TINY, found, run_of
 from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
+pytestmark = pytest.mark.slow
+
 LONGER = (*TINY, "tuning.warmup_seconds=0.004", "champion.warmup_seconds=0.03")
 """A training whose sweep and choice last long enough to be killed in them."""
 

@@ -135,6 +135,7 @@ def run(*typed: str) -> Result:
     return CliRunner().invoke(heddle, ["variance", *settings])
 
 
+@pytest.mark.slow
 def test_the_command_says_which_part_was_recorded(tmp_path: Path) -> None:
     output = tmp_path / "all.json"
     done = run("policy=silo,ic3", "share=0.5", f"output={output}")

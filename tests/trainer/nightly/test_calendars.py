@@ -37,7 +37,7 @@ from trainer.nightly.outcome import Outcome
 from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import Publication, StateFolder
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).resolve().parents[3]
 
