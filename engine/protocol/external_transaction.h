@@ -227,17 +227,19 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     return false;
   }
 
-  /// @param what of the table is accessed; a range is in no lock
-  bool may_access(AccessId state, const TableBase<M>& table, Words key, bool writes,
-                  const char* what = "") {
-    if (locked_ == nullptr) [[likely]]
-      return true;
-    if (*what == 0 && locked_->covers({table.number(), word_of(key)}, writes)) return true;
+  bool may_access(AccessId state, const TableBase<M>& table, Words key, bool writes) {
+    if (locked_ == nullptr || locked_->covers({table.number(), word_of(key)}, writes)) return true;
+    return refuse(state, "a row of " + std::string(table.name()) + (writes ? " to write" : ""));
+  }
+  /// A range is in no lock.
+  bool may_scan(AccessId state, const TableBase<M>& table) {
+    return locked_ == nullptr || refuse(state, "a range of " + std::string(table.name()));
+  }
+  bool refuse(AccessId state, const std::string& what) {
     runtime_.fail(
-        "protocol external: below isolation=serializable, locks=hints needs hints of all " +
-        std::string("rows, and none names ") + (*what == 0 ? "a row of " : what) +
-        std::string(table.name()) + (writes ? " that is written" : "") +
-        "; use isolation=serializable");
+        "protocol external: below isolation=serializable, locks=hints needs hints of all rows, and "
+        "none names " +
+        what + "; use isolation=serializable");
     conflict(AbortReason::stopped, state);
     return false;
   }
@@ -355,7 +357,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   /// Visits the rows of the store and those that the transaction has inserted, in one order.
   bool scan_merged(AccessId state, TableBase<M>& table, Words lo, Words hi, Order order,
                    std::uint32_t limit, VisitRow visit) {
-    if (doomed_ || !may_access(state, table, lo, false, "a range of ")) return false;
+    if (doomed_ || !may_scan(state, table)) return false;
     const bool ascending = order == Order::ascending;
     const auto precedes = [ascending](Words one, Words other) {
       return ascending

@@ -141,7 +141,7 @@ def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
         """
         running = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
         try:
-            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432.lock")):
+            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432")):
                 assert running.poll() is None
             server = server_in(folder)
             process = int((server / "data" / "postmaster.pid").read_text().split()[0])

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "store/sql_name.h"
+
 namespace heddle::store {
 
 enum class PostgresqlConnection::Fixed : std::uint8_t {

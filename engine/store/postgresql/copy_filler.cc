@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "store/sql_name.h"
+
 namespace heddle::store {
 
 namespace {

@@ -88,12 +88,6 @@ Answer execute(PGconn* client, const Address& address, const std::string& sql,
   return answer;
 }
 
-std::string in_quotes(std::string_view name) {
-  std::string text = "\"";
-  for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
-  return text + '"';
-}
-
 Status status_of(std::string_view sqlstate) {
   if (sqlstate == "40001") return Status::conflict;
   if (sqlstate == "40P01") return Status::deadlock;

@@ -34,9 +34,6 @@ using Answer = std::unique_ptr<PGresult, ClearResult>;
 Answer execute(PGconn* client, const Address& address, const std::string& sql,
                std::initializer_list<std::string> parameters = {});
 
-/// A name in SQL.
-[[nodiscard]] std::string in_quotes(std::string_view name);
-
 /// What an error's SQLSTATE means for the transaction; empty: the connection is lost.
 [[nodiscard]] Status status_of(std::string_view sqlstate);
 

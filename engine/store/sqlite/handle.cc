@@ -47,12 +47,6 @@ Statement prepare(sqlite3* database, const std::string& sql) {
   return Statement(statement);
 }
 
-std::string in_quotes(const std::string& name) {
-  std::string text = "\"";
-  for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
-  return text + '"';
-}
-
 Status status_of(int code) {
   if (code == SQLITE_BUSY_SNAPSHOT) return Status::conflict;
   switch (code & kPrimaryCode) {

@@ -42,9 +42,6 @@ void execute(sqlite3* database, const std::string& sql);
 /// @throws SqliteError
 [[nodiscard]] Statement prepare(sqlite3* database, const std::string& sql);
 
-/// A name in SQL.
-[[nodiscard]] std::string in_quotes(const std::string& name);
-
 /// What a result code means for the transaction.
 [[nodiscard]] Status status_of(int code);
 

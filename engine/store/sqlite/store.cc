@@ -8,6 +8,7 @@
 #include "store/fair_semaphore.h"
 #include "store/filler.h"
 #include "store/module.h"
+#include "store/sql_name.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/counting_vfs.h"
 #include "store/sqlite/handle.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/connection.h"
+#include "store/sql_name.h"
 #include "store/sqlite/handle.h"
 
 namespace heddle::store {
