@@ -42,6 +42,7 @@ SCHEDULE_DEFAULTS: Mapping[str, str | int | float] = MappingProxyType(
         "wrong_hints": 0.0,
         "defer": 0.6,
         "rules": "auto",
+        "until": "auto",
         "probe_us": 1000.0,
     }
 )

@@ -169,5 +169,5 @@ def schedule_options(schedule: Mapping[str, Any] | None) -> dict[str, str]:
     if not schedules(schedule):
         return {"policy": FIFO}
     defaults = {parameter.name: parameter.default for parameter in PARAMETERS}
-    rules = {"rules": SCHEDULE_DEFAULTS["rules"]}
-    return schedule_texts({**defaults, **rules, UNSCHEDULED: [], **schedule})
+    others = {name: SCHEDULE_DEFAULTS[name] for name in ("rules", "until")}
+    return schedule_texts({**defaults, **others, UNSCHEDULED: [], **schedule})

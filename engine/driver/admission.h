@@ -77,7 +77,7 @@ class Admission {
         mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))),
         // Not the stream of the inputs: the same transactions are drawn under every policy.
         policy_(admission::make_policy<M>(
-            state.options, state.times,
+            state.options, state.keys,
             Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)))),
         probe_(state.probe, M::ticks(state.options.probe_us)),
         durations_(static_cast<std::size_t>(types)),
@@ -119,6 +119,7 @@ class Admission {
   template <class Draw>
   Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
     release();
+    chooses_again_at_ = 0;
     if (routes_) {
       current_ = next_routed(draw, counts);
     } else {
@@ -142,6 +143,10 @@ class Admission {
     predictor_->expect(static_cast<std::size_t>(current_->type), hints_, rows);
   }
 
+  /// The time at which to call `next` again after it has returned nullptr, if others only have to
+  /// commit; 0: it depends on what arrives.
+  [[nodiscard]] Ticks chooses_again_at() const { return chooses_again_at_; }
+
   /// @param took duration of the attempt that committed, without waits for others
   void ended(int type, Ticks took) {
     if (current_ == nullptr) return;  // it was not scheduled
@@ -151,6 +156,9 @@ class Admission {
       current_->keys = hints_.size();
     }
     durations_.ended(static_cast<std::size_t>(type), current_->keys, took);
+    if (current_->operations.empty()) return;
+    policy_->ended(*current_);
+    current_->operations.clear();
   }
 
   /// Calls each(type, arrived) for every transaction that is in flight and not begun.
@@ -197,6 +205,10 @@ class Admission {
     for (Entry* entry : waiting_) entry->duration = duration_of(*entry);
     const bool forced = is_forced();
     const admission::Choice<M> choice = policy_->choose(candidates_, forced, now);
+    if (choice.index == admission::Choice<M>::kNone) {
+      chooses_again_at_ = choice.start;
+      return nullptr;
+    }
     Entry* chosen = waiting_[choice.index];
     overtake(choice.index);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(choice.index));
@@ -341,6 +353,7 @@ class Admission {
   std::vector<Entry*> waiting_;                             ///< the oldest first
   std::vector<const admission::Candidate<M>*> candidates_;  ///< the same
   Entry* current_ = nullptr;
+  Ticks chooses_again_at_ = 0;
   Entry* outgoing_ = nullptr;  ///< its owner's mailbox is full
   Hints hints_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,7 +18,7 @@
 #include "model/signature.h"
 #include "protocol/outcome.h"
 #include "schedule/admission/hinted_states.h"
-#include "schedule/admission/key_times.h"
+#include "schedule/admission/hot_keys.h"
 #include "schedule/admission/operation.h"
 #include "schedule/admission/options.h"
 #include "schedule/admission/predictor.h"
@@ -41,7 +42,7 @@ struct AdmissionState {
       : options(given),
         scheduled(given.scheduled_types(signature)),
         states(signature),
-        times(given.rules),
+        keys(given),
         recent(input_bytes) {
     if (!options.classifier.empty()) {
       const auto classifier = classifier::Classifier::parse(options.classifier, signature);
@@ -96,7 +97,7 @@ struct AdmissionState {
   admission::HintedStates states;
   std::shared_ptr<const admission::ReadyClassifier> ready_classifier;  ///< nullptr: the hints alone
   std::string classifier_summary;
-  admission::KeyTimes<M> times;
+  admission::HotKeys<M> keys;
   admission::ProbeCounts<M> probe;
   RecentInputs recent;                       ///< for deliberate mistakes
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one per worker, if the policy routes
@@ -113,6 +114,10 @@ template <class M>
   admission::Options options = admission::Options::parse(schedule);
   if (!options.schedules()) return nullptr;
   if (!options.rules_given) options.rules = admission::rules_of(protocol);
+  if (!options.until_given) options.until = admission::until_of(protocol);
+  if (options.probe_us > 0) {
+    options.probe_us = std::max(options.probe_us, admission::least_probe_us(protocol));
+  }
   return std::make_unique<AdmissionState<M>>(options, workers, signature, input_bytes);
 }
 

@@ -283,10 +283,15 @@ class Worker {
   }
 
   /// The transaction that is scheduled next, once it may start.
-  [[gnu::noinline]] Begin next_scheduled(const Ticks now) {
+  [[gnu::noinline]] Begin next_scheduled(const Ticks from) {
+    Ticks now = from;
+    if (attempts_->take_place()) {
+      now = M::now();
+      measurements_.held += now - from;
+    }
     const auto draw_one = [&](std::byte* input, int& type, Ticks& arrived) {
       if (open_loop_ && !has_arrived(now)) return false;
-      arrived = open_loop_ ? due_ : now;
+      arrived = open_loop_ ? due_ : from;
       type = draw(now, input);
       return true;
     };
@@ -301,7 +306,7 @@ class Worker {
             .type = next->type,
             .start = start,
             .arrived = next->arrived,
-            .from = now};
+            .from = from};
   }
 
   /// What a protocol learns of a transaction before it begins, if it requests that.
@@ -337,13 +342,32 @@ class Worker {
     return written;
   }
 
-  /// Idles while there is no transaction: it has not arrived yet, or its owner's mailbox is full.
+  /// Idles while there is no transaction: those that wait conflict with others, none has arrived,
+  /// or the mailbox of its owner is full.
   Ticks await_transaction(Ticks now) {
-    if (open_loop_ && now < due_) return await_arrival(now);
     beat();
+    if (const Ticks again = scheduling_.chooses_again_at(); again != 0) {
+      return await_commits(again, now);
+    }
+    attempts_->give_place();
+    if (open_loop_ && now < due_) return await_arrival(now);
     storage_.leave(worker_);  // however long it takes; boundary() re-enters
     pause_for(M::ticks(kShortRestUs), now);
     return M::now();
+  }
+
+  /// Waits for others to commit. Unlike M::idle() it does not spin at the end, because a choice
+  /// that is made a little late does no harm, and those that wait are many.
+  Ticks await_commits(Ticks until, Ticks now) {
+    storage_.leave(worker_);  // boundary() re-enters
+    if (member_.turn_over(now)) pass_turn();
+    if (now < until) {
+      const double us = M::microseconds(until - now);
+      M::park(state_.stop.raw(), 0, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(us)));
+    }
+    const Ticks end = M::now();
+    measurements_.held += end - now;
+    return end;
   }
 
   /// Waits until a scheduled transaction may start.

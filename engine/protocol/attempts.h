@@ -50,6 +50,13 @@ class Attempts {
     return {false, 0};
   }
 
+  /// Before the next transaction is chosen: waits for what any transaction needs, and keeps it
+  /// until one has committed or rolled back, or until give_place(). So a transaction that has been
+  /// chosen need not wait for it. True: it may have waited.
+  virtual bool take_place() { return false; }
+  /// There is no transaction to run.
+  virtual void give_place() {}
+
   /// Whether the protocol benefits from knowing which rows a transaction is going to write.
   [[nodiscard]] virtual bool wants_expectations() const { return false; }
   /// Sets the accesses that the next transaction is expected to make, in all its attempts.

@@ -55,10 +55,27 @@ struct ExternalEntrance {
 /// What one worker waits for before its transactions begin in the store: the locks of the rows that
 /// they name, then a place. Those that have a place hold their locks and end without others, so
 /// that no two wait for each other.
+///
+/// Without locks a place may be taken earlier, before a transaction is chosen.
 class WorkerEntrance {
  public:
   WorkerEntrance(ExternalEntrance entrance, const HintedRows& rows, const Inputs* inputs)
       : entrance_(entrance), rows_(rows), inputs_(inputs) {}
+
+  WorkerEntrance(const WorkerEntrance&) = delete;
+  WorkerEntrance& operator=(const WorkerEntrance&) = delete;
+  ~WorkerEntrance() { give_place(); }
+
+  /// Waits for a place, and keeps it until give_place(). False: there is none to wait for.
+  bool take_place() {
+    if (entrance_.places == nullptr || entrance_.locks != nullptr || has_place_) return false;
+    has_place_ = entrance_.places->acquire();  // false: the run ended first
+    return true;
+  }
+  void give_place() {
+    if (has_place_) entrance_.places->release();
+    has_place_ = false;
+  }
 
   /// The locks and the place, until it is destroyed.
   class Pass {
@@ -95,7 +112,7 @@ class WorkerEntrance {
       }
       requests_.sort();
     }
-    return {entrance_, requests_.all()};
+    return {{entrance_.locks, has_place_ ? nullptr : entrance_.places}, requests_.all()};
   }
 
   /// What the last pass has locked.
@@ -107,6 +124,7 @@ class WorkerEntrance {
   const Inputs* inputs_;
   Hints hints_;
   KeyRequests requests_;
+  bool has_place_ = false;  ///< taken before the transaction was chosen
 };
 
 }  // namespace heddle

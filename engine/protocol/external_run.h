@@ -45,8 +45,13 @@ class ExternalAttempts final : public Attempts<M> {
     txn_.begin(runtime_.access_of(type), pass.granted());
     Attempt<M> attempt = execute(input, type);
     attempt.waited += waited;
+    // One that aborts runs again, in its place.
+    if (attempt.outcome != Outcome::abort) entrance_.give_place();
     return attempt;
   }
+
+  bool take_place() override { return entrance_.take_place(); }
+  void give_place() override { entrance_.give_place(); }
 
   [[nodiscard]] std::size_t group_size() const override { return runtime_.options().merge; }
 

@@ -112,6 +112,7 @@ def test_the_engine_gets_all_parameters_as_texts() -> None:
         "hot": "0.03",
         "defer": "0.6",
         "rules": "auto",
+        "until": "auto",
         "probe_us": "1000",
         "unscheduled": "payment,delivery",
     }

@@ -110,6 +110,7 @@ class ScheduleConfig:
     wrong_hints: float = MISSING
     defer: float = MISSING
     rules: str = MISSING
+    until: str = MISSING
     probe_us: float = MISSING
     unscheduled: list[str] = MISSING
 

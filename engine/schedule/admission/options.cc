@@ -40,10 +40,19 @@ std::string_view name_of(Rules rules) {
   return "";
 }
 
+std::string_view name_of(Until until) {
+  switch (until) {
+    case Until::expected: return "expected";
+    case Until::committed: return "committed";
+  }
+  return "";
+}
+
 }  // namespace
 
 void Options::read(OptionReader& reader) {
   std::optional<Rules> chosen;
+  std::optional<Until> chosen_until;
   reader.choice("policy", policy, policy_names(),
                 "which transaction in flight starts next; fifo: as they are drawn");
   reader.integer("window", window, 1, kMostInFlight,
@@ -70,12 +79,20 @@ void Options::read(OptionReader& reader) {
       {{"auto", std::nullopt}, {"occ", Rules::occ}, {"lock", Rules::lock}, {"mvtso", Rules::mvtso}},
       "with smf or tsdefer, when a conflict ends; auto: lock for two_phase_locking and "
       "external, occ for all others");
+  reader.choice(
+      "until", chosen_until,
+      {{"auto", std::nullopt}, {"expected", Until::expected}, {"committed", Until::committed}},
+      "with smf or tsdefer, whether a started transaction keeps others from starting "
+      "until its expected end or until it has committed; auto: committed for external, "
+      "expected for all others");
   reader.real("probe_us", probe_us, 0, kLongestProbeUs,
               "with smf or tsdefer, microseconds of a span that tests whether scheduling pays; "
-              "0: no test");
+              "0: no test; with external at least 100000");
   reader.names("unscheduled", unscheduled, "transaction types that start as they are drawn");
   rules_given = chosen.has_value();
   rules = chosen.value_or(Rules::occ);
+  until_given = chosen_until.has_value();
+  until = chosen_until.value_or(Until::expected);
 }
 
 Options Options::parse(const OptionMap& options) {
@@ -93,6 +110,7 @@ OptionMap Options::to_map() const {
           {"wrong_hints", text_of(wrong_hints)},
           {"defer", text_of(defer)},
           {"rules", rules_given ? std::string(name_of(rules)) : "auto"},
+          {"until", until_given ? std::string(name_of(until)) : "auto"},
           {"probe_us", text_of(probe_us)},
           {"unscheduled", joined(unscheduled)}};
 }
@@ -115,6 +133,15 @@ std::vector<bool> Options::scheduled_types(const Signature& signature) const {
 
 Rules rules_of(std::string_view protocol) {
   return protocol == "two_phase_locking" || protocol == "external" ? Rules::lock : Rules::occ;
+}
+
+Until until_of(std::string_view protocol) {
+  return protocol == "external" ? Until::committed : Until::expected;
+}
+
+double least_probe_us(std::string_view protocol) {
+  constexpr double kInFrontOfStoreUs = 100'000;
+  return protocol == "external" ? kInFrontOfStoreUs : 0;
 }
 
 }  // namespace heddle::admission

@@ -14,6 +14,10 @@ namespace heddle::admission {
 /// (schedule/rules.h), in time instead of slots.
 enum class Rules : std::uint8_t { occ, lock, mvtso };
 
+/// How long a started transaction keeps others from starting: until it is expected to end, or until
+/// it has committed.
+enum class Until : std::uint8_t { expected, committed };
+
 /// How a worker's next transaction is chosen among those in flight.
 struct Options {
   std::string policy = "fifo";
@@ -28,6 +32,8 @@ struct Options {
   double defer = 0.6;
   Rules rules = Rules::occ;
   bool rules_given = false;  ///< otherwise they are the protocol's
+  Until until = Until::expected;
+  bool until_given = false;  ///< otherwise it is the protocol's
   double probe_us = 1000;    ///< length of the spans of a Probe
   std::vector<std::string> unscheduled;
 
@@ -51,5 +57,14 @@ struct Options {
 /// writes may be seen before the commit: readers must wait for that commit, and if the writers
 /// counted as ended before it, transactions would begin too early (measured: docs/admission.md).
 [[nodiscard]] Rules rules_of(std::string_view protocol);
+
+/// Until when a protocol's transactions keep others from starting, by default: until they have
+/// committed in front of a store, where they wait for what no worker sees (docs/external-stores.md
+/// has the figures).
+[[nodiscard]] Until until_of(std::string_view protocol);
+
+/// The shortest span of a Probe under a protocol, µs: in front of a store a span of a millisecond
+/// would see hardly any transaction begin.
+[[nodiscard]] double least_probe_us(std::string_view protocol);
 
 }  // namespace heddle::admission

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "model/random.h"
-#include "schedule/admission/key_times.h"
+#include "schedule/admission/hot_keys.h"
 #include "schedule/admission/policy.h"
 
 namespace heddle::admission {
@@ -26,14 +27,17 @@ struct Partition {
    public:
     using Ticks = typename M::Ticks;
 
-    Policy(const Options&, KeyTimes<M>&, Random) {}
-
     Choice<M> choose(std::span<const Candidate<M>* const>, bool, Ticks now) override {
       return {.start = now};
     }
 
     Ticks again(const Candidate<M>&, Ticks now) override { return now; }
   };
+
+  template <class M>
+  static std::unique_ptr<admission::Policy<M>> make(const Options&, HotKeys<M>&, Random) {
+    return std::make_unique<Policy<M>>();
+  }
 };
 
 }  // namespace heddle::admission

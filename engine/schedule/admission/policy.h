@@ -18,13 +18,15 @@ struct Candidate {
 /// The transaction that starts next, and when.
 template <class M>
 struct Choice {
-  std::size_t index = 0;
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::size_t index = 0;        ///< kNone: none may start before `start`, when to choose again
   typename M::Ticks start = 0;  ///< the earliest start
   std::uint32_t deferred = 0;   ///< number of transactions that were deferred
 };
 
 /// Chooses among one worker's transactions. Every worker has its own; workers share information
-/// only through KeyTimes.
+/// only through HotKeys.
 template <class M>
 class Policy {
  public:
@@ -42,6 +44,9 @@ class Policy {
 
   /// The time at which an aborted transaction may start again.
   virtual Ticks again(const Candidate<M>& candidate, Ticks now) = 0;
+
+  /// A transaction that was chosen has committed or rolled back.
+  virtual void ended(const Candidate<M>& /*candidate*/) {}
 };
 
 }  // namespace heddle::admission

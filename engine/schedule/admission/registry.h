@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/random.h"
-#include "schedule/admission/key_times.h"
+#include "schedule/admission/hot_keys.h"
 #include "schedule/admission/options.h"
 #include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
@@ -14,7 +14,7 @@
 
 namespace heddle::admission {
 
-/// Admission policies, each a type with a `kName`, `kRoutes` and a `Policy` for a machine.
+/// Admission policies, each a type with a `kName`, `kRoutes` and `make` for a machine.
 template <class... Ps>
 struct PolicyList {
   static std::initializer_list<std::string_view> names() {
@@ -25,12 +25,11 @@ struct PolicyList {
   static bool routes(std::string_view name) { return ((Ps::kName == name && Ps::kRoutes) || ...); }
 
   template <class M>
-  static std::unique_ptr<Policy<M>> make(const Options& options, KeyTimes<M>& times,
-                                         Random random) {
+  static std::unique_ptr<Policy<M>> make(const Options& options, HotKeys<M>& keys, Random random) {
     std::unique_ptr<Policy<M>> made;
     const auto make_if = [&]<class P>(P) {
       if (P::kName != options.policy) return;
-      made = std::make_unique<typename P::template Policy<M>>(options, times, random);
+      made = P::template make<M>(options, keys, random);
     };
     (make_if(Ps{}), ...);
     return made;
@@ -50,9 +49,9 @@ using Policies = PolicyList<Smf, TsDefer, Partition>;
 
 /// The policy that the options name, for one worker; nullptr for fifo.
 template <class M>
-[[nodiscard]] std::unique_ptr<Policy<M>> make_policy(const Options& options, KeyTimes<M>& times,
+[[nodiscard]] std::unique_ptr<Policy<M>> make_policy(const Options& options, HotKeys<M>& keys,
                                                      Random random) {
-  return Policies::make(options, times, random);
+  return Policies::make(options, keys, random);
 }
 
 }  // namespace heddle::admission

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "model/random.h"
-#include "schedule/admission/key_times.h"
+#include "schedule/admission/hot_keys.h"
 #include "schedule/admission/policy.h"
 
 namespace heddle::admission {
@@ -24,8 +25,8 @@ struct TsDefer {
    public:
     using Ticks = typename M::Ticks;
 
-    Policy(const Options& options, KeyTimes<M>& times, Random random)
-        : defer_(options.defer), times_(times), random_(random) {}
+    Policy(const Options& options, HotKeys<M>& keys, Random random)
+        : defer_(options.defer), until_(options.until), keys_(keys), random_(random) {}
 
     Choice<M> choose(std::span<const Candidate<M>* const> waiting, bool forced,
                      Ticks now) override {
@@ -38,13 +39,23 @@ struct TsDefer {
         if (choice.index == waiting.size()) choice.index = 0;
       }
       const Candidate<M>& chosen = *waiting[choice.index];
-      times_.note(chosen.operations, now, chosen.duration);
+      if (until_ == Until::committed) {
+        keys_.holds.hold(chosen.operations);
+      } else {
+        keys_.times.note(chosen.operations, now, chosen.duration);
+      }
       return choice;
     }
 
     Ticks again(const Candidate<M>& candidate, Ticks now) override {
-      times_.note(candidate.operations, now, candidate.duration);
+      if (until_ == Until::expected) {
+        keys_.times.note(candidate.operations, now, candidate.duration);
+      }
       return now;
+    }
+
+    void ended(const Candidate<M>& candidate) override {
+      if (until_ == Until::committed) keys_.holds.release(candidate.operations);
     }
 
    private:
@@ -60,14 +71,23 @@ struct TsDefer {
       for (std::size_t i = 0; i < std::min(kLookups, operations.size()); ++i) {
         looked_up.add(operations[(first + i) % operations.size()]);
       }
-      return times_.earliest(looked_up, now, candidate.duration) > now &&
-             static_cast<double>(random_.below(kMillion)) < defer_ * kMillion;
+      const bool conflicts = until_ == Until::committed
+                                 ? keys_.holds.conflict(looked_up)
+                                 : keys_.times.earliest(looked_up, now, candidate.duration) > now;
+      return conflicts && static_cast<double>(random_.below(kMillion)) < defer_ * kMillion;
     }
 
     double defer_;
-    KeyTimes<M>& times_;
+    Until until_;
+    HotKeys<M>& keys_;
     Random random_;
   };
+
+  template <class M>
+  static std::unique_ptr<admission::Policy<M>> make(const Options& options, HotKeys<M>& keys,
+                                                    Random random) {
+    return std::make_unique<Policy<M>>(options, keys, random);
+  }
 };
 
 }  // namespace heddle::admission

@@ -22,7 +22,9 @@ inline std::vector<OptionMap> schedules() {
        {"wrong_hints", "0.5"}},
       {{"policy", "smf"}, {"hot", "0.02"}, {"k", "0"}, {"window", "16"}, {"barrier", "4"}},
       {{"policy", "smf"}, {"hot", "0"}, {"window", "1"}, {"rules", "mvtso"}},
+      {{"policy", "smf"}, {"hot", "0"}, {"until", "committed"}, {"barrier", "4"}},
       {{"policy", "tsdefer"}, {"hot", "0"}},
+      {{"policy", "tsdefer"}, {"hot", "0.02"}, {"until", "committed"}},
       {{"policy", "tsdefer"}, {"hot", "0.02"}, {"defer", "1"}, {"probe_us", "20"}},
       {{"policy", "partition"}, {"hot", "0"}},
       {{"policy", "partition"}, {"hot", "0.02"}, {"window", "2"}, {"wrong_hints", "1"}}};

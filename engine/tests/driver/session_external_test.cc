@@ -73,6 +73,31 @@ TEST_P(SessionExternalTest, LeavesAConsistentDatabaseRunAfterRun) {
   }
 }
 
+/// With more workers than places, so that a transaction is chosen by one that has a place.
+TEST_P(SessionExternalTest, SchedulesTransactionsUntilTheyHaveCommitted) {
+  const auto session = open_session(kMicro, 6, 1);
+  for (const char* policy : {"smf", "tsdefer"}) {
+    SCOPED_TRACE(policy);
+    Trial trial;
+    trial.workload = kMicro;
+    trial.workers = 6;
+    trial.run = in_store(GetParam(), 0.05);
+    trial.run.protocol_options["concurrency"] = "2";
+    trial.run.schedule = {{"policy", policy}, {"hot", "0"}, {"probe_us", "0"}};
+    const Verdict verdict = run_trial(trial, [] { return false; });
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    EXPECT_GT(verdict.committed, 0U);
+    trial.run.schedule["probe_us"] = "1000";
+    const Result result =
+        session_runs::run_until(session_runs::all_types_commit, *session, trial.run);
+    ASSERT_TRUE(result.schedule.has_value());
+    EXPECT_GT(result.schedule->hot, 0U);
+    EXPECT_EQ(result.schedule->options.at("until"), "auto");
+    EXPECT_EQ(result.schedule->options.at("probe_us"), "100000");
+    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+  }
+}
+
 TEST_P(SessionExternalTest, HasSerializableHistories) {
   for (const OptionMap& workload : {kMicro, kYcsb}) {
     SCOPED_TRACE(workload.at("name"));

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +14,8 @@
 #include "machine/threads.h"
 #include "schedule/admission/durations.h"
 #include "schedule/admission/frequent_keys.h"
+#include "schedule/admission/hot_keys.h"
+#include "schedule/admission/key_holds.h"
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/options.h"
 #include "schedule/admission/partition.h"
@@ -62,6 +65,68 @@ TEST(Durations, OfTransactionsThatNameNothingAreAllAlike) {
   Durations<Ticks> durations(1);
   durations.ended(0, 0, 500);
   EXPECT_EQ(durations.expected(0, 0), 500u);
+}
+
+TEST(KeyHolds, ReadersShareAndWritersAreAlone) {
+  KeyHolds<Machine> holds;
+  const Operations reader = operations({reads(1)});
+  const Operations writer = operations({writes(1)});
+  EXPECT_TRUE(holds.try_hold(reader));
+  EXPECT_TRUE(holds.try_hold(reader));
+  EXPECT_FALSE(holds.try_hold(writer));
+  EXPECT_TRUE(holds.conflict(writer));
+  EXPECT_FALSE(holds.conflict(reader));
+  holds.release(reader);
+  EXPECT_FALSE(holds.try_hold(writer));
+  holds.release(reader);
+  EXPECT_TRUE(holds.try_hold(writer));
+  EXPECT_FALSE(holds.try_hold(reader));
+  EXPECT_FALSE(holds.try_hold(writer));
+  holds.release(writer);
+  EXPECT_FALSE(holds.conflict(writer));
+}
+
+TEST(KeyHolds, ATransactionThatConflictsSomewhereHoldsNothing) {
+  KeyHolds<Machine> holds;
+  EXPECT_TRUE(holds.try_hold(operations({reads(2)})));
+  EXPECT_FALSE(holds.try_hold(operations({writes(1), writes(2)})));
+  EXPECT_FALSE(holds.conflict(operations({writes(1)})));
+}
+
+TEST(KeyHolds, OneThatBeginsRegardlessIsCounted) {
+  KeyHolds<Machine> holds;
+  const Operations writer = operations({writes(1)});
+  EXPECT_TRUE(holds.try_hold(writer));
+  holds.hold(writer);
+  holds.release(writer);
+  EXPECT_TRUE(holds.conflict(writer));
+  holds.release(writer);
+  EXPECT_FALSE(holds.conflict(writer));
+}
+
+TEST(KeyHolds, NoTwoWritersHoldAKeyAtOnce) {
+  KeyHolds<Machine> holds;
+  constexpr int kRounds = 20'000;
+  int inside = 0;  // guarded by the keys that the two threads hold in opposite orders
+  std::vector<std::thread> threads;
+  for (const auto& [first, second] : {std::pair{1u, 2u}, std::pair{2u, 1u}}) {
+    threads.emplace_back([&holds, &inside, both = operations({writes(first), writes(second)})] {
+      for (int round = 0; round < kRounds;) {
+        if (!holds.try_hold(both)) {
+          std::this_thread::yield();
+          continue;
+        }
+        // The words publish nothing, so the counter needs an order of its own.
+        std::atomic_ref counter(inside);
+        EXPECT_EQ(counter.fetch_add(1), 0);
+        counter.fetch_sub(1);
+        holds.release(both);
+        ++round;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(holds.conflict(operations({writes(1), writes(2)})));
 }
 
 TEST(KeyTimes, ReadersShareAndWritersComeOneAfterTheOther) {
@@ -196,11 +261,19 @@ TEST(AdmissionOptions, WhatIsSeenBeforeTheCommitIsWaitedForAllTheSame) {
   }
 }
 
+TEST(AdmissionOptions, InFrontOfAStoreOnlyACommitEndsAConflict) {
+  EXPECT_EQ(until_of("external"), Until::committed);
+  EXPECT_EQ(until_of("two_phase_locking"), Until::expected);
+  expect_refused({{"until", "later"}},
+                 "option 'until' is 'later'; allowed: one of auto, expected, committed");
+}
+
 /// A policy and transactions for it.
 struct Waiting {
   explicit Waiting(const OptionMap& given, std::uint64_t seed = 1)
-      : times(Rules::lock),
-        policy(make_policy<Machine>(Options::parse(given), times, Random::stream(seed, 0))) {}
+      : options(with_lock_rules(given)),
+        keys(options),
+        policy(make_policy<Machine>(options, keys, Random::stream(seed, 0))) {}
 
   void add(const Operations& of) { candidates.push_back({of, 100}); }
 
@@ -210,15 +283,22 @@ struct Waiting {
     return policy->choose(all, forced, now);
   }
 
-  KeyTimes<Machine> times;
+  static Options with_lock_rules(const OptionMap& given) {
+    Options parsed = Options::parse(given);
+    parsed.rules = Rules::lock;
+    return parsed;
+  }
+
+  Options options;
+  HotKeys<Machine> keys;
   std::unique_ptr<Policy<Machine>> policy;
   std::vector<Candidate<Machine>> candidates;
 };
 
 TEST(Smf, TakesTheTransactionThatHasToWaitLeast) {
   Waiting waiting({{"policy", "smf"}, {"k", "0"}});
-  waiting.times.note(operations({writes(1)}), 1000, 100);
-  waiting.times.note(operations({writes(2)}), 1000, 50);
+  waiting.keys.times.note(operations({writes(1)}), 1000, 100);
+  waiting.keys.times.note(operations({writes(2)}), 1000, 50);
   waiting.add(operations({writes(1)}));
   waiting.add(operations({writes(2)}));
   waiting.add(operations({writes(1), reads(3)}));
@@ -226,7 +306,7 @@ TEST(Smf, TakesTheTransactionThatHasToWaitLeast) {
   EXPECT_EQ(choice.index, 1u);
   EXPECT_EQ(choice.start, 1050u);
   // The schedule has it now.
-  EXPECT_EQ(waiting.times.earliest(operations({reads(2)}), 1000, 100), 1150u);
+  EXPECT_EQ(waiting.keys.times.earliest(operations({reads(2)}), 1000, 100), 1150u);
 }
 
 TEST(Smf, OfEqualsTheOldestGoes) {
@@ -237,7 +317,7 @@ TEST(Smf, OfEqualsTheOldestGoes) {
 
 TEST(Smf, WhatHasBeenOvertakenOftenEnoughGoes) {
   Waiting waiting({{"policy", "smf"}, {"k", "0"}});
-  waiting.times.note(operations({writes(1)}), 1000, 100);
+  waiting.keys.times.note(operations({writes(1)}), 1000, 100);
   waiting.add(operations({writes(1)}));
   waiting.add(operations({writes(2)}));
   const auto choice = waiting.choose(true, 1000);
@@ -250,7 +330,7 @@ TEST(Smf, ComparesOnlyItsSamples) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 700; ++seed) {
     Waiting waiting({{"policy", "smf"}, {"k", "2"}}, seed);
-    waiting.times.note(operations({writes(1)}), 1000, 100);
+    waiting.keys.times.note(operations({writes(1)}), 1000, 100);
     for (int i = 0; i < 7; ++i) waiting.add(operations({writes(1)}));
     waiting.add(operations({writes(2)}));
     found += waiting.choose(false, 1000).start == 1000;
@@ -259,9 +339,71 @@ TEST(Smf, ComparesOnlyItsSamples) {
   EXPECT_LT(found, 150);
 }
 
+TEST(SmfByCommits, StartsWhatConflictsWithNothingThatHasNotCommitted) {
+  Waiting waiting({{"policy", "smf"}, {"k", "0"}, {"until", "committed"}});
+  waiting.add(operations({writes(1)}));
+  waiting.add(operations({writes(1), reads(3)}));
+  waiting.add(operations({writes(2)}));
+  EXPECT_EQ(waiting.choose(false, 1000).index, 0u);
+  const Candidate<Machine> first = waiting.candidates.front();
+  waiting.candidates.erase(waiting.candidates.begin());
+  // However long that takes.
+  EXPECT_EQ(waiting.choose(false, 1'000'000).index, 1u);
+  waiting.candidates.pop_back();
+  const auto none = waiting.choose(false, 1'000'000);
+  EXPECT_EQ(none.index, Choice<Machine>::kNone);
+  EXPECT_GT(none.start, 1'000'000u);
+  EXPECT_LT(none.start, 1'000'100u);
+  // An abort does not give the keys back.
+  EXPECT_EQ(waiting.policy->again(first, 1'000'010), 1'000'010u);
+  EXPECT_EQ(waiting.choose(false, 1'000'020).index, Choice<Machine>::kNone);
+  waiting.policy->ended(first);
+  EXPECT_EQ(waiting.choose(false, 1'000'030).index, 0u);
+}
+
+TEST(SmfByCommits, WhatHasBeenOvertakenOftenEnoughIsTheOnlyChoice) {
+  Waiting waiting({{"policy", "smf"}, {"k", "0"}, {"until", "committed"}});
+  waiting.keys.holds.hold(operations({writes(1)}));
+  waiting.add(operations({writes(1)}));
+  waiting.add(operations({writes(2)}));
+  EXPECT_EQ(waiting.choose(true, 1000).index, Choice<Machine>::kNone);
+  EXPECT_EQ(waiting.choose(false, 1000).index, 1u);
+}
+
+TEST(SmfByCommits, NothingWaitsForEver) {
+  Waiting waiting({{"policy", "smf"}, {"until", "committed"}});
+  waiting.keys.holds.hold(operations({writes(1)}));
+  waiting.add(operations({writes(1)}));
+  Ticks now = 1000;
+  int looks = 0;
+  for (auto choice = waiting.choose(false, now); choice.index == Choice<Machine>::kNone; ++looks) {
+    ASSERT_LT(looks, 1000);
+    now = choice.start;
+    choice = waiting.choose(false, now);
+  }
+  EXPECT_GE(now, 1000u + 16 * 100);
+  EXPECT_LT(now, 1000u + 17 * 100);
+  // It holds its keys like any other.
+  waiting.keys.holds.release(operations({writes(1)}));
+  EXPECT_TRUE(waiting.keys.holds.conflict(operations({writes(1)})));
+  waiting.policy->ended(waiting.candidates.front());
+  EXPECT_FALSE(waiting.keys.holds.conflict(operations({writes(1)})));
+}
+
+TEST(TsDefer, PutsOffUntilTheCommitIfTold) {
+  Waiting waiting({{"policy", "tsdefer"}, {"defer", "1"}, {"until", "committed"}});
+  const Operations running = operations({writes(1)});
+  waiting.keys.holds.hold(running);
+  waiting.add(operations({reads(1)}));
+  waiting.add(operations({writes(2)}));
+  EXPECT_EQ(waiting.choose(false, 1'000'000).index, 1u);
+  waiting.keys.holds.release(running);
+  EXPECT_EQ(waiting.choose(false, 1'000'000).index, 0u);
+}
+
 TEST(TsDefer, PutsOffWhatMeetsARunningTransaction) {
   Waiting waiting({{"policy", "tsdefer"}, {"defer", "1"}});
-  waiting.times.note(operations({writes(1)}), 1000, 100);
+  waiting.keys.times.note(operations({writes(1)}), 1000, 100);
   waiting.add(operations({writes(1)}));
   waiting.add(operations({reads(1)}));
   waiting.add(operations({writes(2)}));
@@ -279,7 +421,7 @@ TEST(TsDefer, PutsOffWithTheProbabilityGiven) {
   int deferred = 0;
   for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
     Waiting waiting({{"policy", "tsdefer"}, {"defer", "0.6"}}, seed);
-    waiting.times.note(operations({writes(1)}), 1000, 100);
+    waiting.keys.times.note(operations({writes(1)}), 1000, 100);
     waiting.add(operations({writes(1)}));
     waiting.add(operations({writes(2)}));
     deferred += waiting.choose(false, 1000).index == 1;
