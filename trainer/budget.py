@@ -171,6 +171,15 @@ class Pacing:
         self._budget = budget
         self.rounds = TimedRounds(self._cost.per_second)
 
+    def settle(self, seconds: float) -> None:
+        """Let runs of the choice and of the comparison warm up for this time at least."""
+        run, champion = self._config.run, self._config.champion
+        self._config = replace(
+            self._config,
+            run=replace(run, warmup=max(run.warmup, seconds)),
+            champion=replace(champion, warmup_seconds=max(champion.warmup_seconds, seconds)),
+        )
+
     def settings(self, phase: Phase, searched: float = 0.0) -> TrainConfig:
         """Return all settings for a phase that begins now.
 

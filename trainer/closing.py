@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from envs import (
+    THREADS,
     Comparison,
     ComparisonPlan,
     Evaluator,
     MeasuringError,
+    Row,
     RunRound,
     Subject,
     TunedBackoff,
@@ -72,20 +74,32 @@ class ClosingComparison:
         return closings
 
     def front(
-        self, documents: Sequence[PolicyDocument], tuned: Sequence[TunedBackoff]
+        self,
+        documents: Sequence[PolicyDocument],
+        tuned: Sequence[TunedBackoff],
+        compared: Comparison,
     ) -> Front | None:
         """Return the front, measured on the inputs of the comparison; None if Ctrl-C ended that.
+
+        On virtual cores a policy's runs on the same inputs are the same, so those of the comparison
+        are taken over. On real cores all policies run side by side.
 
         Args:
             documents: the champion, then the search's policies that no other dominates.
             tuned: the backoff of `silo_tuned` in each scenario.
+            compared: the champion and the baselines.
         """
         (objective, *_), (backoff, *_) = self.objectives, tuned
         learned = [of_policy(document.name, to_json(document)) for document in documents]
+        known: list[Row] = []
+        subjects = [*learned, *self._baselines(backoff)]
+        if self.config.machine.kind != THREADS["kind"]:
+            known = [_renamed(row, documents[0].name) for row in compared.rows]
+            subjects = learned[1:]
         much, place = self.config.run, self.scenarios[0].config
         comparison = compare_shown(
             varied(self.rounds[0], place.workload, place.machine, place.seed, self._compared_from),
-            [*learned, *self._baselines(backoff)],
+            subjects,
             ComparisonPlan(much.seconds, much.repeats, much.warmup, objective=objective),
             self._compared_from,
             self.display,
@@ -94,6 +108,7 @@ class ClosingComparison:
         if comparison.interrupted:
             return None
         named = {document.name: document for document in documents}
+        comparison = replace(comparison, rows=[*known, *comparison.rows])
         return Front(comparison, named, documents[0].name, objective)
 
     def validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
@@ -229,3 +244,10 @@ class ClosingComparison:
             return None, None
         finally:
             evaluator.close()
+
+
+def _renamed(row: Row, learned: str) -> Row:
+    """Return a row of the comparison, the champion's under another name."""
+    if row.subject.name != LEARNED:
+        return row
+    return replace(row, subject=replace(row.subject, name=learned))

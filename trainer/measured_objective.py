@@ -26,6 +26,7 @@ from trainer.objective import (
     is_relative,
     latency_types,
     objective_of,
+    settles_races,
     unmeasured,
     with_margin,
 )
@@ -88,9 +89,11 @@ def measure_objective(
     cores = found[silo.name].machine.cores
     warmup = settled_warmup(latency_types(unmeasured(chosen, signature), signature), pace, cores)
     if warmup > later_warmup(config.evaluation):
+        settles = settles_races(unmeasured(chosen, signature))
+        where = "after the first rung, and in the" if settles else "in the choice and the"
         display.say(
-            f"{scenario.prefix}warm-up {warmup * 1e3:.0f} ms after the first rung, and in the "
-            f"comparison: a worker then has run {SETTLED} of each type, to which its backoff adapts"
+            f"{scenario.prefix}warm-up {warmup * 1e3:.0f} ms {where} comparison: a worker then has "
+            f"run {SETTLED} of each type, to which its backoff adapts"
         )
     if is_relative(chosen, signature):
         subjects = [silo] + [

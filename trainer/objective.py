@@ -116,6 +116,15 @@ def front_of(config: TrainedObjectiveConfig) -> tuple[str, ...]:
     return tuple(metric_named(name).name for name in config.front)
 
 
+def settles_races(objective: Objective) -> bool:
+    """Return whether runs of the search warm up until latencies have settled.
+
+    They need not for a front without limits. It is measured again, settled, and in the same time
+    the search finds more policies that no other dominates.
+    """
+    return not objective.front or bool(objective.limits)
+
+
 def _check_front(config: TrainedObjectiveConfig) -> None:
     setting = f"objective.front=[{','.join(config.front)}]"
     try:

@@ -9,7 +9,15 @@ from typing import TypeVar
 
 from envs import THREADS, SweepPlan
 from trainer.champion import stages
-from trainer.config import ChampionConfig, RunConfig, TrainConfig, TuningConfig, ValidationConfig
+from trainer.config import (
+    ChampionConfig,
+    RunConfig,
+    TrainConfig,
+    TrainedObjectiveConfig,
+    TuningConfig,
+    ValidationConfig,
+)
+from trainer.evaluation.front import FRONT_MAX
 from trainer.evaluation.horizon import lengths
 from trainer.scenario import Scenario
 
@@ -67,10 +75,16 @@ def sweep_seconds(tuning: TuningConfig) -> float:
     )
 
 
-def choice_seconds(champion: ChampionConfig) -> float:
-    """Return the seconds of runs in the choice of the champion, in each scenario."""
+def choice_seconds(champion: ChampionConfig, of_front: int = 0) -> float:
+    """Return the seconds of runs in the choice of the champion, in each scenario.
+
+    Args:
+        champion: the choice.
+        of_front: further candidates, those of a front.
+    """
     each = champion.slice_seconds + champion.warmup_seconds
-    return champion.rounds * sum(stages(champion.finalists + SEEDS_IN_CHOICE)) * each
+    candidates = champion.finalists + of_front + SEEDS_IN_CHOICE
+    return champion.rounds * sum(stages(candidates)) * each
 
 
 def comparison_seconds(run: RunConfig, policies: int) -> float:
@@ -90,6 +104,7 @@ def phase_seconds(
         cost: on the machine of the training; on real cores a second of a run takes a second.
     """
     policies = len(config.baselines) + 1
+    of_front = FRONT_MAX if config.objective.front else 0
     match phase:
         case Phase.SWEEP:
             runs = sweep_seconds(config.tuning) + _settling_seconds(config)
@@ -97,9 +112,15 @@ def phase_seconds(
         case Phase.SEARCH:
             return config.search.seconds
         case Phase.CHOICE:
-            return len(scenarios) * choice_seconds(config.champion) * cost.per_second
+            runs = choice_seconds(config.champion, of_front)
+            return len(scenarios) * runs * cost.per_second
         case Phase.COMPARISON:
-            return len(scenarios) * comparison_seconds(config.run, policies) * cost.per_second
+            runs = len(scenarios) * comparison_seconds(config.run, policies)
+            if of_front:
+                # On virtual cores the runs of the comparison are taken over.
+                again = policies if config.machine.kind == THREADS["kind"] else 0
+                runs += comparison_seconds(config.run, of_front + again)
+            return runs * cost.per_second
         case Phase.VALIDATION:
             if not is_validated(config):
                 return 0.0
@@ -167,13 +188,19 @@ def shorter_choice(champion: ChampionConfig, share: float) -> ChampionConfig:
     return replace(fewer, slice_seconds=fewer.slice_seconds * min(1.0, max(SHORTEST, rest)))
 
 
-def shorter_comparison(run: Comparing, share: float) -> Comparing:
-    """Return a comparison of about this share of the runs, with at least three repeats."""
+def shorter_comparison(run: Comparing, share: float, shortest: float = SHORTEST) -> Comparing:
+    """Return a comparison of about this share of the runs, with at least three repeats.
+
+    Args:
+        run: the comparison.
+        share: of its time.
+        shortest: the least share of the length of a run.
+    """
     if share >= 1:
         return run
     repeats = _fewer(run.repeats, share, 3)
     rest = share * run.repeats / repeats
-    return replace(run, repeats=repeats, seconds=run.seconds * min(1.0, max(SHORTEST, rest)))
+    return replace(run, repeats=repeats, seconds=run.seconds * min(1.0, max(shortest, rest)))
 
 
 def shorter_validation(validation: ValidationConfig, share: float) -> ValidationConfig:
@@ -192,7 +219,9 @@ def shortened(config: TrainConfig, phase: Phase, share: float) -> TrainConfig:
         case Phase.CHOICE:
             return replace(config, champion=shorter_choice(config.champion, share))
         case Phase.COMPARISON:
-            return replace(config, run=shorter_comparison(config.run, share))
+            # A percentile needs the length that the user has set.
+            shortest = SHORTEST if config.objective == TrainedObjectiveConfig() else 1.0
+            return replace(config, run=shorter_comparison(config.run, share, shortest))
         case Phase.VALIDATION:
             return replace(config, validation=shorter_validation(config.validation, share))
         case Phase.SEARCH:

@@ -39,10 +39,12 @@ from trainer.evaluation import Backend, Race, Samples
 from trainer.evaluation.adapted_backoff import AdaptedBackoff
 from trainer.evaluation.backend import rounds_of
 from trainer.evaluation.combination import COMBINATIONS
+from trainer.evaluation.front import FRONT_MAX
 from trainer.evaluation.measure import Counter, find_rung_stretch, tune_silo
 from trainer.evaluation.race import later_warmup
 from trainer.front import NAME, Front
 from trainer.measured_objective import measure_objective, searched
+from trainer.objective import settles_races
 from trainer.outcome import LEARNED, Closing, Outcome
 from trainer.phases import Phase
 from trainer.policy_library.start import start_tables
@@ -62,9 +64,6 @@ BRIEFLY_S = 0.0001
 
 REMEMBERED = 64
 """Best candidates whose samples a checkpoint keeps, in addition to those of the search."""
-
-FRONT_MAX = 16
-"""The most policies of a front."""
 
 UNSCHEDULED = ", unscheduled"
 """The suffix of the name of `search.base` without its schedule."""
@@ -147,7 +146,7 @@ class Training:
         self._keep_scores(champion, closings, "score", lambda closing: closing.comparison)
         front = None
         if not any(closing.comparison.interrupted for closing in closings):
-            front = self._front(champion, tuned)
+            front = self._front(champion, tuned, closings[0].comparison)
             closings = self._validated(champion, closings)
         if any(closing.validation is not None for closing in closings):
             self._keep_scores(
@@ -187,11 +186,14 @@ class Training:
             state.save(self._folder.path)
         references = [tuned.silo() for tuned in state.tuned]
         self._objectives = self._found_objectives()
+        self._pacing.settle(state.warmup)
         if self._encoding.scheduled:
             self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
-        self._race.later_warmup = later_warmup(config.evaluation, state.warmup)
+        self._race.later_warmup = later_warmup(
+            config.evaluation, state.warmup if settles_races(self._objectives[0]) else 0.0
+        )
         search = build_search(config.search, self._space, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)
@@ -480,7 +482,7 @@ class Training:
             references=references,
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
-            warmup=max(plan.warmup_seconds, self._state.warmup),
+            warmup=plan.warmup_seconds,
             seed=(self._config.seed + 1) * SEED_STRIDE,
             on_slice=counter.step,
         )
@@ -513,10 +515,8 @@ class Training:
     @property
     def _closing(self) -> ClosingComparison:
         """Return the comparisons with the settings of this phase."""
-        run = self._config.run
-        settled = replace(run, warmup=max(run.warmup, self._state.warmup))
         return ClosingComparison(
-            replace(self._config, run=settled),
+            self._config,
             self._signature,
             self._encoding,
             self._scenarios,
@@ -526,7 +526,9 @@ class Training:
             self._display,
         )
 
-    def _front(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> Front | None:
+    def _front(
+        self, champion: Candidate, tuned: Sequence[TunedBackoff], compared: Comparison
+    ) -> Front | None:
         """Return the front of the policies that pass the check, if one is requested."""
         adapted = dict.fromkeys(map(self._adapted, self._samples.front(FRONT_MAX)))
         members = [each for each in adapted if self._passes(each)]
@@ -537,7 +539,7 @@ class Training:
             self._document(candidate, NAME.format(number))
             for number, candidate in enumerate(found, start=1)
         ]
-        return self._closing.front(documents, tuned)
+        return self._closing.front(documents, tuned, compared)
 
     def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
         """Return the comparisons with those on real cores, if the search was on virtual ones."""

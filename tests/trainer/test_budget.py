@@ -19,6 +19,7 @@ from trainer.config import (
     RunConfig,
     SearchConfig,
     TrainConfig,
+    TrainedObjectiveConfig,
     TuningConfig,
     ValidationConfig,
     VerdictConfig,
@@ -105,6 +106,38 @@ def test_everything_fits_in_the_budget(minutes: int) -> None:
     else:
         assert planned.run.repeats >= 3
         assert planned.champion.rounds >= 3
+
+
+def test_a_budget_shortens_no_run_that_a_percentile_needs() -> None:
+    config = full(objective=TrainedObjectiveConfig(name="p99"))
+    budget = TimeBudget("3min", now=Clock())
+    planned = budget.planned(config, single_scenario(config), COST, Phase.SWEEP)
+    assert planned.run.seconds == config.run.seconds
+    assert planned.run.repeats < config.run.repeats
+    throughput = budget.planned(full(), single_scenario(config), COST, Phase.SWEEP)
+    assert throughput.run.seconds < config.run.seconds
+
+
+def test_a_front_is_part_of_the_forecast() -> None:
+    config = full()
+    front = replace(config, objective=TrainedObjectiveConfig(front=["throughput", "p99"]))
+    for phase, more in ((Phase.CHOICE, True), (Phase.COMPARISON, True), (Phase.SWEEP, False)):
+        one, other = (
+            phase_seconds(each, single_scenario(each), phase, COST) or 0.0
+            for each in (config, front)
+        )
+        assert (other > one) is more, phase
+
+
+def test_runs_of_the_choice_and_the_comparison_settle() -> None:
+    config = full()
+    pacing = Pacing(config, single_scenario(config))
+    pacing.settle(0.0)
+    assert pacing.settings(Phase.CHOICE) == config
+    pacing.settle(0.5)
+    settled = pacing.settings(Phase.CHOICE)
+    assert settled.run.warmup == settled.champion.warmup_seconds == 0.5
+    assert settled.evaluation == config.evaluation
 
 
 def test_unused_time_of_a_phase_goes_to_later_phases() -> None:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deap import base
 
+FRONT_MAX = 16
+"""The most policies of a front that is measured again."""
+
 # DEAP is slow to load, and most commands never select: each function imports it.
 
 
