@@ -31,6 +31,7 @@
 #include "python/schedule.h"
 #include "schedule/admission/options.h"
 #include "schedule/classifier/classifier.h"
+#include "store/stores.h"
 
 namespace py = pybind11;
 
@@ -469,6 +470,9 @@ PYBIND11_MODULE(_engine, module) {
   bind_policy(module);
   bind_run_options(module);
   bind_session(module);
+  // An interrupted command exits without destructors, but calls these functions.
+  py::module_::import("atexit").attr("register")(
+      py::cpp_function(&store::close_stores, py::call_guard<py::gil_scoped_release>()));
   bind_history(module);
   bind_schedule(module);
   bind_classifier(module);

@@ -22,10 +22,14 @@ struct Module {
   int interface;        ///< kInterface then
   Open open;
   Check check;  ///< nullptr: it opens all
+
+  /// Ends what it keeps between runs. A process that exits without destructors must call it.
+  using Close = void (*)();
+  Close close;  ///< nullptr: it keeps nothing
 };
 
 /// The number of the interface: to be raised when a class of connection.h or store.h changes.
-inline constexpr int kInterface = 3;
+inline constexpr int kInterface = 4;
 
 /// A function without arguments that returns a `const Module*`.
 inline constexpr const char* kModuleSymbol = "heddle_store_module";

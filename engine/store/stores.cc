@@ -43,6 +43,24 @@ struct Added {
   }
 };
 
+/// The modules that are loaded.
+struct Loaded {
+  std::mutex mutex;
+  std::vector<const Module*> modules;
+
+  static Loaded& get() {
+    static Loaded loaded;
+    return loaded;
+  }
+
+  void add(const Module& module) {
+    const std::lock_guard lock(mutex);
+    if (std::find(modules.begin(), modules.end(), &module) == modules.end()) {
+      modules.push_back(&module);
+    }
+  }
+};
+
 /// The folder of the library or the program that this code is in.
 std::filesystem::path own_folder() {
   Dl_info found{};
@@ -90,6 +108,7 @@ const Module& load(const Known& known) {
       module->interface != kInterface) {
     refuse(known, file.string() + " is of another version; build again: make -B setup");
   }
+  Loaded::get().add(*module);
   return *module;
 }
 
@@ -145,6 +164,14 @@ void check_store(const std::string& name, const StoreSetup& setup) {
   if (find_added(name) != nullptr) return;
   const Module& module = load(find_known(name));
   if (module.check != nullptr) module.check(setup);
+}
+
+void close_stores() {
+  Loaded& loaded = Loaded::get();
+  const std::lock_guard lock(loaded.mutex);
+  for (const Module* module : loaded.modules) {
+    if (module->close != nullptr) module->close();
+  }
 }
 
 void add_store(const std::string& name, OpenStore open) {

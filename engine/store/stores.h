@@ -31,6 +31,10 @@ using OpenStore = std::function<std::unique_ptr<Store>(const StoreSetup& setup)>
 /// @throws std::invalid_argument naming what is wrong and the cure; also as find_store()
 void check_store(const std::string& name, const StoreSetup& setup);
 
+/// Ends what the stores that were used keep between runs, such as a server. Before a process exits
+/// without calling destructors.
+void close_stores();
+
 /// Adds a store that is part of the program, or replaces it. Before any run.
 void add_store(const std::string& name, OpenStore open);
 

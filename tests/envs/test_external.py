@@ -20,6 +20,7 @@ from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, su
 from envs.baselines import UnknownPolicyError
 from envs.subject import EXTERNAL
 from tests.waiting import wait_until
+from trainer.command.errors import INTERRUPTED
 
 WORKLOAD = {"name": "smallbank", "accounts": "1000"}
 
@@ -154,6 +155,32 @@ def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
         subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
         assert left
         assert list(folder.iterdir()) == []
+
+
+@needs_postgresql
+def test_an_interrupted_command_leaves_no_server_and_no_folder() -> None:
+    with folder_for_a_server() as text:
+        folder = Path(text)
+        running = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
+                *(f"policy={POSTGRESQL}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        try:
+            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432")):
+                assert running.poll() is None
+            process = int((server_in(folder) / "data" / "postmaster.pid").read_text().split()[0])
+            running.send_signal(signal.SIGINT)
+            assert running.wait() == INTERRUPTED
+            assert not Path(f"/proc/{process}").exists()
+            assert list(folder.iterdir()) == []
+        finally:
+            running.kill()
+            running.wait()
 
 
 @needs_postgresql

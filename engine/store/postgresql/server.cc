@@ -96,6 +96,12 @@ std::shared_ptr<PrivateServer> PrivateServer::of_process(const Settings& setting
   return servers.all.back();
 }
 
+void PrivateServer::end_all() {
+  Servers& servers = Servers::get();
+  const std::lock_guard lock(servers.mutex);
+  servers.all.clear();
+}
+
 bool PrivateServer::serves(const Settings& settings) const {
   return owner_ == getpid() && settings_.place == settings.place &&
          settings_.fsync == settings.fsync && settings_.connections >= settings.connections &&

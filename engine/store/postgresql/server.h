@@ -30,6 +30,9 @@ class PrivateServer {
   /// until the process ends, so that a run need not wait for its start.
   [[nodiscard]] static std::shared_ptr<PrivateServer> of_process(const Settings& settings);
 
+  /// Ends the servers of this process that no run uses.
+  static void end_all();
+
   [[nodiscard]] const Address& address() const { return address_; }
 
  private:

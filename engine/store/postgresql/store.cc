@@ -71,7 +71,7 @@ void check_setup(const StoreSetup& setup) {
 
 extern "C" [[gnu::visibility("default")]] const heddle::store::Module* heddle_store_module() {
   static const heddle::store::Module module{HEDDLE_VERSION, heddle::store::kInterface,
-                                            &heddle::store::open_store,
-                                            &heddle::store::check_setup};
+                                            &heddle::store::open_store, &heddle::store::check_setup,
+                                            &heddle::store::PrivateServer::end_all};
   return &module;
 }

@@ -78,6 +78,6 @@ std::unique_ptr<Store> open(const StoreSetup& setup) {
 
 extern "C" [[gnu::visibility("default")]] const heddle::store::Module* heddle_store_module() {
   static const heddle::store::Module module{HEDDLE_VERSION, heddle::store::kInterface,
-                                            &heddle::store::open, nullptr};
+                                            &heddle::store::open, nullptr, nullptr};
   return &module;
 }
