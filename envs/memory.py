@@ -25,6 +25,7 @@ SCALES: Mapping[str, tuple[str, ...]] = {
     "ycsb": ("records",),
     "micro": ("records", "hot_records", "own_records"),
     "smallbank": ("accounts",),
+    "tpcb": ("branches",),
     "epinions": ("users", "items"),
     "taobench": ("objects",),
 }

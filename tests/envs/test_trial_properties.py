@@ -27,6 +27,7 @@ SMALL = {
     "replay": {},  # of one of `small_traces`
     "shop": {"initial_stock": "2"},  # of one of `small_traces`
     "smallbank": {"accounts": "40", "hot_accounts": "4"},
+    "tpcb": {"branches": "2", "accounts": "20"},
     "epinions": {"users": "30", "items": "15", "reviews": "10", "trusted": "10"},
     "taobench": {"objects": "40", "writes": "50"},
 }

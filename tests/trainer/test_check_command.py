@@ -74,7 +74,8 @@ def test_workers_of_an_external_store_take_no_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "workload",
     some_slow(
-        ["tpcc", "tpce", "ycsb", "micro", "smallbank", "epinions", "taobench"], ["micro", "tpce"]
+        ["tpcc", "tpce", "ycsb", "micro", "smallbank", "tpcb", "epinions", "taobench"],
+        ["micro", "tpce"],
     ),
 )
 def test_other_workloads_have_no_finding(
@@ -86,6 +87,7 @@ def test_other_workloads_have_no_finding(
         "ycsb": ["workload.records=2000"],
         "micro": ["workload.records=2000", "seconds=0.0003"],
         "smallbank": ["workload.accounts=1000", "seconds=0.0005"],
+        "tpcb": ["workload.accounts=100", "seconds=0.0005"],
         "epinions": ["workload.users=1000", "workload.items=500"],
         "taobench": ["workload.objects=1000"],
     }

@@ -17,6 +17,7 @@ CONTENTION: Mapping[str, str] = {
     "micro": "theta",
     "smallbank": "hot_accounts",
     "taobench": "theta",
+    "tpcb": "branches",
     "tpcc": "warehouses",
     "tpce": "theta",
     "ycsb": "theta",

@@ -110,6 +110,11 @@ TEST(RecordedRuns, SmallBank) {
   run_with_reads({{"name", "smallbank"}, {"accounts", "40"}, {"hot_accounts", "4"}}, 0.0005);
 }
 
+TEST(RecordedRuns, Tpcb) {
+  run_all_ways({.workload = {{"name", "tpcb"}, {"branches", "2"}, {"accounts", "20"}},
+                .run = {.seconds = 0.0005}});
+}
+
 TEST(RecordedRuns, Epinions) {
   run_with_reads({{"name", "epinions"},
                   {"users", "30"},

@@ -20,6 +20,7 @@
 #include "workload/signature_check.h"
 #include "workload/smallbank.h"
 #include "workload/taobench.h"
+#include "workload/tpcb.h"
 #include "workload/tpcc.h"
 #include "workload/tpce.h"
 #include "workload/ycsb.h"
@@ -125,6 +126,10 @@ TEST(Hints, OfSmallBankAreTrue) {
     expect_true_hints<SmallBank>(SmallBankOptions::parse({{"accounts", "100"}, {"reads", reads}}),
                                  1000);
   }
+}
+
+TEST(Hints, OfTpcbAreTrue) {
+  expect_true_hints<Tpcb>(TpcbOptions::parse({{"branches", "3"}, {"accounts", "50"}}), 1000);
 }
 
 TEST(Hints, OfEpinionsAreTrue) {

@@ -12,6 +12,7 @@
 #include "workload/micro/options.h"
 #include "workload/smallbank/options.h"
 #include "workload/taobench/options.h"
+#include "workload/tpcb/options.h"
 #include "workload/tpcc/options.h"
 #include "workload/tpce/options.h"
 #include "workload/ycsb/options.h"
@@ -201,6 +202,14 @@ TEST(SmallBankOptions, ParsesAndRefuses) {
   EXPECT_EQ(error_of([] { SmallBankOptions::parse({{"accounts", "50"}}); }),
             "smallbank: option 'hot_accounts' is '100'; allowed: 2 to the number of accounts, 50");
   EXPECT_EQ(SmallBankOptions::parse({{"accounts", "50"}, {"skew", "zipf"}}).accounts, 50U);
+}
+
+TEST(TpcbOptions, ParsesAndRefuses) {
+  EXPECT_EQ(TpcbOptions::parse({}).accounts, 100'000U);
+  EXPECT_EQ(error_of([] { TpcbOptions::parse({{"branches", "0"}}); }),
+            "tpcb: option 'branches' is '0'; allowed: an integer from 1 to 1000000");
+  EXPECT_EQ(error_of([] { TpcbOptions::parse({{"remote", "101"}}); }),
+            "tpcb: option 'remote' is '101'; allowed: an integer from 0 to 100");
 }
 
 TEST(EpinionsOptions, ParsesAndRefuses) {
