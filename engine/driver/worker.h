@@ -116,7 +116,7 @@ class Worker {
       }
       if constexpr (kMayGroup) {
         if (group_size_ > 1) [[unlikely]] {
-          now = run_group(next);
+          now = gather(next);
           continue;
         }
       }
@@ -130,6 +130,7 @@ class Worker {
       miss_window(next);
     }
     if constexpr (Scheduling::kSchedules) count_waiting();
+    if constexpr (kMayGroup) count_gathered();
     for (std::size_t type = 0; type < measurements_.by_type.size(); ++type) {
       measurements_.by_type[type].backoff_us = backoff_.adapted_us(static_cast<int>(type));
     }
@@ -265,13 +266,15 @@ class Worker {
         if constexpr (Scheduling::kSchedules) {
           if (scheduling_.holds_some()) return next_scheduled(now);
         }
+        if (!group_.empty()) return nothing_until(run_group());
         return nothing_until(await_arrival(now));
       }
       idle_from_ = kNotIdle;
     }
     if constexpr (Scheduling::kSchedules) scheduling_.pass(measurements_.admission);
-    const int type = draw(now, input_[0]);
-    return {.input = input_[0],
+    std::byte* const input = input_[group_.size()];
+    const int type = draw(now, input);
+    return {.input = input,
             .type = type,
             .start = now,
             .arrived = open_loop_ ? due_ : now,
@@ -386,6 +389,14 @@ class Worker {
     M::idle(duration, state_.stop.raw());
   }
 
+  /// Those that have gathered, and have not begun, count as well.
+  void count_gathered() {
+    for (std::size_t at = 0; at < group_.size(); ++at) {
+      const Ticks since = std::min(arrived_[at], measurements_.end);
+      measurements_.count_unfinished(group_[at].type, measurements_.end - since, 0);
+    }
+  }
+
   /// Transactions in flight that were not begun count; otherwise a policy that keeps a type waiting
   /// would seem faster.
   void count_waiting() {
@@ -439,18 +450,20 @@ class Worker {
     }
   }
 
-  /// Runs several transactions that commit together: `first`, and those that are drawn with it, or
-  /// have arrived. If they fail, each runs by itself. Returns the time the last one ended.
-  [[gnu::noinline]] Ticks run_group(const Begin& first) {
-    group_.assign(1, {first.input, first.type});
-    arrived_.assign(1, first.arrived);
-    while (group_.size() < group_size_ && (!open_loop_ || has_arrived(first.start))) {
-      std::byte* const input = input_[group_.size()];
-      const int type = draw(first.start, input);
-      group_.push_back({input, type});
-      arrived_.push_back(open_loop_ ? due_ : first.start);
-    }
-    storage_.boundary(worker_, first.start);
+  /// Lets a transaction wait for others with which it commits, and runs them once they are enough.
+  /// One that does not merge runs at once. Returns the present time.
+  [[gnu::noinline]] Ticks gather(const Begin& next) {
+    if (!attempts_->merges({next.input, next.type})) return run_to_the_end(next);
+    group_.push_back({next.input, next.type});
+    arrived_.push_back(next.arrived);
+    return group_.size() < group_size_ ? next.start : run_group();
+  }
+
+  /// Runs the transactions that have gathered, which commit together. If they fail, each runs by
+  /// itself. Returns the time the last one ended.
+  Ticks run_group() {
+    const Ticks begun = M::now();
+    storage_.boundary(worker_, begun);
     beat();
     ended_.resize(group_.size());
     const auto [committed, ran] = attempts_->attempt_group(group_, ended_);
@@ -458,7 +471,7 @@ class Worker {
     if (cut_off) measurements_.cut_off_attempts += ran;
     Ticks end = M::now();
     // Each has taken its part of the worker's time.
-    const Ticks took = (end - first.start) / static_cast<Ticks>(group_.size());
+    const Ticks took = (end - begun) / static_cast<Ticks>(group_.size());
     for (std::size_t at = 0; at < group_.size(); ++at) {
       const int type = group_[at].type;
       const Ticks latency = end - arrived_[at];
@@ -471,14 +484,15 @@ class Worker {
         measurements_.count_abort(type, ended_[at], took);
       }
     }
-    if (committed || cut_off) return end;
-    for (std::size_t at = 0; at < group_.size(); ++at) {
+    for (std::size_t at = 0; at < group_.size() && !committed && !cut_off; ++at) {
       end = run_to_the_end({.input = group_[at].input,
                             .type = group_[at].type,
                             .start = end,
                             .arrived = arrived_[at],
                             .from = end});
     }
+    group_.clear();
+    arrived_.clear();
     return end;
   }
 
@@ -533,9 +547,9 @@ class Worker {
   Ticks idle_from_ = kNotIdle;  ///< in an open loop: when it last began to wait for one
   std::size_t group_size_;      ///< 1: there are no groups
   InputArray input_;            ///< of the running transaction, or group, if it is not scheduled
-  std::vector<GroupMember> group_;
-  std::vector<Ticks> arrived_;     ///< of each of the group
-  std::vector<Attempt<M>> ended_;  ///< how each has ended
+  std::vector<GroupMember> group_;  ///< those that have gathered
+  std::vector<Ticks> arrived_;      ///< of each of the group
+  std::vector<Attempt<M>> ended_;   ///< how each has ended
   [[no_unique_address]] Scheduling scheduling_;
   Expecting expecting_;
 };

@@ -38,6 +38,9 @@ class Attempts {
 
   /// The most transactions that attempt_group() takes; 1: there are no groups.
   [[nodiscard]] virtual std::size_t group_size() const { return 1; }
+  /// Whether a transaction waits for a group; otherwise it runs at once. Only of a group_size()
+  /// above 1.
+  [[nodiscard]] virtual bool merges(const GroupMember& /*one*/) { return true; }
   struct GroupEnd {
     bool committed;
     std::size_t ran;  ///< number of the members that have run

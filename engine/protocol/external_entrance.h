@@ -31,6 +31,16 @@ class HintedRows {
     }
   }
 
+  /// Whether hints name a row to write, or none at all.
+  [[nodiscard]] bool may_write(const Hints& hints) const {
+    bool any = false;
+    for (const Hint& hint : hints) {
+      if (rows_[hint.state].exclusive) return true;
+      any = true;
+    }
+    return !any;
+  }
+
   void add(const Hints& hints, KeyRequests& requests) const {
     for (const Hint& hint : hints) {
       const Row& row = rows_[hint.state];
@@ -113,6 +123,14 @@ class WorkerEntrance {
       requests_.sort();
     }
     return {{entrance_.locks, has_place_ ? nullptr : entrance_.places}, requests_.all()};
+  }
+
+  /// Whether a transaction of a type that writes may write: its hints name a row to write, or none.
+  [[nodiscard]] bool may_write(const GroupMember& one) {
+    if (inputs_ == nullptr || !inputs_->has_hints()) return true;
+    hints_.clear();
+    inputs_->hints(one.input, hints_);
+    return rows_.may_write(hints_);
   }
 
   /// What the last pass has locked.

@@ -58,6 +58,10 @@ void ExternalOptions::read(OptionReader& reader) {
               "its own");
   reader.integer("merge", merge, 1, kMostMerged,
                  "most transactions of a worker that the store commits as one; 1: each by itself");
+  reader.choice("reads", reads,
+                {{"together", MergedReads::together}, {"alone", MergedReads::alone}},
+                "with merge, alone: a transaction that only reads runs at once, while those that "
+                "write gather; together: it is one of the group");
   reader.integer("concurrency", concurrency, 1, kMostConcurrent,
                  "most transactions that are in the store at a time, others wait in front of it; "
                  "null: one for each worker");

@@ -17,6 +17,12 @@ enum class OutsideLocks : std::uint8_t {
   hints,  ///< the rows that its hints name
 };
 
+/// With merge, what happens to a transaction that only reads.
+enum class MergedReads : std::uint8_t {
+  together,  ///< it waits for its group, like one that writes
+  alone,     ///< it runs at once
+};
+
 /// The options of external.
 struct ExternalOptions {
   std::string store = "sqlite";
@@ -26,6 +32,7 @@ struct ExternalOptions {
   store::Isolation isolation = store::Isolation::serializable;
   std::string dsn;        ///< a server that is there already; empty: the store starts its own
   std::size_t merge = 1;  ///< most transactions of a worker that the store commits as one
+  MergedReads reads = MergedReads::together;
   /// The most transactions that are in the store at a time; empty: one for each worker.
   std::optional<std::size_t> concurrency;
   OutsideLocks locks = OutsideLocks::off;

@@ -42,7 +42,7 @@ class ExternalAttempts final : public Attempts<M> {
     const WorkerEntrance::Pass pass = entrance_.enter({&alone, 1});
     const auto waited = M::now() - before;
     txn_.restrict_to(runtime_.relies_on_locks() ? &entrance_.requests() : nullptr);
-    txn_.begin(runtime_.access_of(type), pass.granted());
+    txn_.begin(access_of(alone), pass.granted());
     Attempt<M> attempt = execute(input, type);
     attempt.waited += waited;
     // One that aborts runs again, in its place.
@@ -54,6 +54,12 @@ class ExternalAttempts final : public Attempts<M> {
   void give_place() override { entrance_.give_place(); }
 
   [[nodiscard]] std::size_t group_size() const override { return runtime_.options().merge; }
+
+  /// To gather writers alone is DIBS's way too: what only reads needs no wait for the disk.
+  [[nodiscard]] bool merges(const GroupMember& one) override {
+    return runtime_.options().reads == MergedReads::together ||
+           access_of(one) == store::Access::read_write;
+  }
 
   /// DIBS's merging (Gaffney et al., PVLDB 14, 2021, §4.4): the members are one transaction of the
   /// store, which waits for the disk once.
@@ -75,6 +81,15 @@ class ExternalAttempts final : public Attempts<M> {
   }
 
  private:
+  /// What a transaction by itself is going to do. Its hints count only where readers run alone.
+  store::Access access_of(const GroupMember& one) {
+    const store::Access access = runtime_.access_of(one.type);
+    const bool by_hints = access == store::Access::read_write &&
+                          runtime_.options().reads == MergedReads::alone &&
+                          !entrance_.may_write(one);
+    return by_hints ? store::Access::read_first : access;
+  }
+
   /// If it has not committed, the store's transaction has to be undone, for txn_.reason().
   /// @param waited before, at the entrance
   typename Attempts<M>::GroupEnd execute_group(std::span<const GroupMember> members,

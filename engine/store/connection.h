@@ -29,7 +29,12 @@ enum class Put : std::uint8_t {
   replace,  ///< it must, as the transaction has read: `absent` if it is gone
 };
 
-enum class Access : std::uint8_t { read_only, read_write };
+/// What a transaction is going to do.
+enum class Access : std::uint8_t {
+  read_only,
+  read_write,
+  read_first,  ///< it is expected to read only, and may write all the same
+};
 enum class Direction : std::uint8_t { ascending, descending };
 
 /// One client of a store, and its transaction. Used by one thread, except for interrupt().

@@ -44,7 +44,7 @@ int SqliteConnection::wait_for_lock(void* connection, int /*tries*/) {
 
 Status SqliteConnection::begin(Access access) {
   has_savepoint_ = false;
-  if (access == Access::read_only || begin_ == Begin::deferred) {
+  if (access != Access::read_write || begin_ == Begin::deferred) {
     return run(begin_reading_, "BEGIN");
   }
   if (!writer_.acquire()) return Status::stopped;

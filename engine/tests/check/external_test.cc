@@ -23,8 +23,10 @@ Trial trial_in(const std::string& store, std::uint64_t program) {
                     {"rollbacks", "10"}, {"audits", program % 3 == 0 ? "5" : "0"}};
   trial.seed = program;
   trial.run.protocol = "external";
-  trial.run.protocol_options = {
-      {"store", store}, {"durability", "off"}, {"merge", std::to_string(1 + 4 * (program % 3))}};
+  trial.run.protocol_options = {{"store", store},
+                                {"durability", "off"},
+                                {"merge", std::to_string(1 + 4 * (program % 3))},
+                                {"reads", program % 2 == 0 ? "together" : "alone"}};
   if (store == "sqlite" && program % 2 != 0) trial.run.protocol_options["begin"] = "deferred";
   trial.run.seconds = scaled_seconds(0.05);
   return trial;
