@@ -29,7 +29,7 @@ ENVIRONMENT := .ci/environment.py pyproject.toml constraints.txt
 CMAKE := cmake -G Ninja -S . -DHEDDLE_WERROR=$(WERROR) -DHEDDLE_NATIVE=$(NATIVE) \
   -DHEDDLE_STORES="$(STORES)"
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
-CXX_FILES = $(shell find engine -name '*.h' -o -name '*.cc')
+CXX_FILES = $(shell find engine heddle_client -name '*.h' -o -name '*.cc')
 # gcc's thread sanitizer needs addresses that are not randomised as widely as some kernels do.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 

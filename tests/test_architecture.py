@@ -10,6 +10,7 @@ import pytest
 ENGINE = Path(__file__).resolve().parent.parent / "engine"
 # A folder may include itself and the folders of the groups before its own.
 ORDER = [
+    {"client"},
     {"machine"},
     {"storage"},
     {"model"},

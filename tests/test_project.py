@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ["configs", "engine", "envs", "policies", "traces", "trainer"]
+PACKAGES = ["configs", "engine", "envs", "heddle_client", "policies", "traces", "trainer"]
 LARGEST_FILE_BYTES = 1 << 20
 # `[text](target)`, not an image of another site and not code.
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

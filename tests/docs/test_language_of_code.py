@@ -19,6 +19,7 @@ from tests.docs.test_language import LONGEST_SENTENCE, RULED_OUT
 FOLDERS = (
     "engine",
     "envs",
+    "heddle_client",
     "policies",
     "traces",
     "trainer",

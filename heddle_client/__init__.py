@@ -1,0 +1,21 @@
+"""Admits and orders the transactions of an application in front of its own database.
+
+`docs/client-library.md` describes it. It imports nothing of the engine or of the trainer.
+"""
+
+from heddle_client.errors import NestedTransactionError, PolicyError, TransactionTimeoutError
+from heddle_client.metrics import Metrics
+from heddle_client.policy import Mode, Policy
+from heddle_client.scheduler import Scheduler
+from heddle_client.transaction import Transaction
+
+__all__ = [
+    "Metrics",
+    "Mode",
+    "NestedTransactionError",
+    "Policy",
+    "PolicyError",
+    "Scheduler",
+    "Transaction",
+    "TransactionTimeoutError",
+]

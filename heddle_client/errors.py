@@ -1,0 +1,13 @@
+"""The errors of this package."""
+
+
+class PolicyError(ValueError):
+    """A policy that the scheduler cannot follow. The message names the place and the cure."""
+
+
+class TransactionTimeoutError(TimeoutError):
+    """A transaction that has not got its locks in time. It has not started."""
+
+
+class NestedTransactionError(RuntimeError):
+    """A transaction inside another one of the same scheduler, in mode `locks`."""
