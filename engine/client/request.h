@@ -36,15 +36,15 @@ struct Request {
 
 /// Counts since the scheduler was made.
 struct Counters {
-  std::uint64_t started = 0;      ///< transactions that the scheduler has started
-  std::uint64_t passed = 0;       ///< transactions that ran unscheduled, because it was off
-  std::uint64_t waited = 0;       ///< those of `started` that did not start at once
-  std::uint64_t overtakings = 0;  ///< those of `started` that older ones still waited behind
-  std::uint64_t forced = 0;     ///< those of `started` that started in spite of a conflict or bound
-  std::uint64_t cancelled = 0;  ///< those that stopped waiting and did not start
-  std::chrono::microseconds longest_wait{0};  ///< of a transaction that has started
-  std::size_t running = 0;                    ///< now
-  std::size_t waiting = 0;                    ///< now
+  std::uint64_t started = 0;      ///< transactions that the scheduler has started.
+  std::uint64_t passed = 0;       ///< transactions that ran unscheduled, because it was off.
+  std::uint64_t waited = 0;       ///< those of `started` that did not start at once.
+  std::uint64_t overtakings = 0;  ///< those of `started` that older ones still waited behind.
+  std::uint64_t forced = 0;  ///< those of `started` that started in spite of a conflict or bound.
+  std::uint64_t cancelled = 0;                ///< those that stopped waiting and did not start.
+  std::chrono::microseconds longest_wait{0};  ///< of a transaction that has started.
+  std::size_t running = 0;                    ///< now.
+  std::size_t waiting = 0;                    ///< now.
 };
 
 /// Leaves each key once, in the stronger of its modes.
