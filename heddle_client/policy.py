@@ -30,7 +30,7 @@ class Policy:
     concurrency: int | None = None
     """Transactions that run at a time; None: any number."""
     barrier: int = 32
-    """With `smf`, later transactions that may start before a waiting one."""
+    """With `smf`, later transactions that may start before the oldest waiting one."""
     unscheduled: frozenset[str] = frozenset()
     """Types whose keys are ignored, except in mode `locks`."""
 

@@ -31,9 +31,10 @@ class Scheduler:
         policy: a policy, or the path of a policy file. Without one, the next four arguments are it.
         mode: `fifo`, `smf` or `locks`.
         concurrency: transactions that run at a time; None: any number.
-        barrier: with `smf`, later transactions that may start before a waiting one.
+        barrier: with `smf`, later transactions that may start before the oldest waiting one.
         unscheduled: types whose keys are ignored, except in mode `locks`.
-        longest_wait: with `smf`, seconds after which the oldest transaction ignores conflicts.
+        longest_wait: with `smf`, seconds after which the oldest transaction ignores conflicts,
+            counted from when it is the oldest.
         enabled: False starts with the scheduler off.
         watch: seconds between two checks whether the policy file has changed; None: no checks.
 

@@ -25,8 +25,8 @@ enum class Mode : std::uint8_t {
 struct Options {
   Mode mode = Mode::kSmf;
   std::size_t concurrency = 0;  ///< transactions that run at a time; 0: any number
-  std::uint64_t barrier = 32;   ///< with kSmf, later ones that may start before a waiting one
-  std::chrono::microseconds longest_wait{1'000'000};  ///< with kSmf, until conflicts are ignored
+  std::uint64_t barrier = 32;   ///< with kSmf, later ones that may start before the oldest
+  std::chrono::microseconds longest_wait{1'000'000};  ///< with kSmf, of the oldest
 };
 
 struct Request {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,10 @@ namespace heddle::client {
 /// VLDB 2024, §4.1.3, where a key is free when those that use it have ended, not when they are
 /// expected to: of the transactions that conflict with no running one the oldest starts.
 ///
-/// The oldest waiting one is *due* once `barrier` later ones have started, or after `longest_wait`.
-/// It then takes the next free place, whatever conflicts, and no other starts before. So at most
-/// `barrier` later ones start before a transaction. With Mode::kLocks none is ever due.
+/// The oldest waiting one is *due* once `barrier` later ones have started since it is the oldest,
+/// or when it has been the oldest for `longest_wait`. It then takes the next free place, whatever
+/// conflicts, and no other starts before. With Mode::kLocks none is ever due. Time and starts count
+/// from when it is the oldest: in a long queue for one key all would be due otherwise.
 ///
 /// It knows neither threads nor connections. A transaction in a database takes far longer than an
 /// operation here, so one mutex guards everything. No function waits for anything else.
@@ -86,14 +88,15 @@ class Scheduler {
   [[nodiscard]] std::size_t keys() const;
 
  private:
+  static constexpr std::chrono::microseconds kLeastPause{1'000};
+
   using Calls = std::list<std::function<void()>>;  // elements move between lists: no allocation
 
   struct Transaction {
     Request request;
     Clock::time_point since;
-    std::uint64_t departed_before;  ///< departures when all older ones have departed
-    bool holds = false;             ///< it runs, and its keys count
-    Calls started = {};             ///< at most one
+    bool holds = false;  ///< it runs, and its keys count
+    Calls started = {};  ///< at most one
   };
   using Transactions = std::map<Ticket, Transaction>;  // nodes move between maps: no allocation
 
@@ -115,9 +118,13 @@ class Scheduler {
   [[nodiscard]] bool place_free() const {
     return options_.concurrency == 0 || running_.size() < options_.concurrency;
   }
-  [[nodiscard]] bool due(const Transaction& oldest, Clock::time_point now) const {
-    return options_.mode == Mode::kSmf && (departed_ - oldest.departed_before >= options_.barrier ||
-                                           now - oldest.since >= options_.longest_wait);
+  [[nodiscard]] bool oldest_due(Clock::time_point now) const {
+    return options_.mode == Mode::kSmf &&
+           (overtaken_ >= options_.barrier || now - oldest_since_ >= options_.longest_wait);
+  }
+  void oldest_changes(Clock::time_point now) {
+    overtaken_ = 0;
+    oldest_since_ = now;
   }
 
   [[nodiscard]] bool may_start(Ticket ticket, const Transaction& transaction) const;
@@ -125,7 +132,7 @@ class Scheduler {
   void dequeue(Ticket ticket, const Transaction& transaction);
   void offer(const Transaction& transaction);
   void drop_key_if_unused(std::uint64_t hash);
-  void withdraw(Transactions::iterator at);
+  void withdraw(Transactions::iterator at, Clock::time_point now);
   void start(Transactions::iterator at, Clock::time_point now, Calls& calls);
   void dispatch(Clock::time_point now, Calls& calls);
   static void call_all(Calls& calls) {
@@ -136,8 +143,9 @@ class Scheduler {
   Options options_;
   bool enabled_ = true;
   Ticket last_ = kUnscheduled;
-  std::uint64_t departed_ = 0;  ///< transactions that have started or have been cancelled
-  Transactions waiting_;        ///< oldest first
+  std::uint64_t overtaken_ = 0;  ///< starts of others since the oldest waiting one is the oldest
+  Clock::time_point oldest_since_;
+  Transactions waiting_;  ///< oldest first
   Transactions running_;
   std::set<Ticket> runnable_;  ///< waiting ones that had no conflict when it was last checked
   std::unordered_map<std::uint64_t, KeyState> keys_;
@@ -207,7 +215,8 @@ inline void Scheduler::offer(const Transaction& transaction) {
   }
 }
 
-inline void Scheduler::withdraw(Transactions::iterator at) {
+inline void Scheduler::withdraw(Transactions::iterator at, Clock::time_point now) {
+  if (at == waiting_.begin()) oldest_changes(now);
   dequeue(at->first, at->second);
   const auto node = waiting_.extract(at);
   offer(node.mapped());
@@ -226,9 +235,13 @@ inline void Scheduler::start(Transactions::iterator at, Clock::time_point now, C
       ++(key.exclusive ? state.writers : state.readers);
     }
   }
-  ++departed_;
   ++counters_.started;
-  if (overtakes) ++counters_.overtakings;
+  if (overtakes) {
+    ++overtaken_;
+    ++counters_.overtakings;
+  } else {
+    oldest_changes(now);
+  }
   const auto wait = std::chrono::duration_cast<std::chrono::microseconds>(now - transaction.since);
   counters_.longest_wait = std::max(counters_.longest_wait, wait);
   running_.insert(waiting_.extract(at));
@@ -237,7 +250,7 @@ inline void Scheduler::start(Transactions::iterator at, Clock::time_point now, C
 inline void Scheduler::dispatch(Clock::time_point now, Calls& calls) {
   while (place_free() && !waiting_.empty()) {
     const auto oldest = waiting_.begin();
-    if (due(oldest->second, now)) {
+    if (oldest_due(now)) {
       if (!may_start(oldest->first, oldest->second)) ++counters_.forced;
       start(oldest, now, calls);
       continue;
@@ -267,13 +280,12 @@ inline Scheduler::Submitted Scheduler::submit(Request request) {
     const Clock::time_point now = Clock::now();
     const Ticket ticket = ++last_;
     const auto [at, added] =
-        waiting_.emplace(ticket, Transaction{.request = std::move(request),
-                                             .since = now,
-                                             .departed_before = departed_ + waiting_.size()});
+        waiting_.emplace(ticket, Transaction{.request = std::move(request), .since = now});
+    if (waiting_.size() == 1) oldest_changes(now);
     try {
       enqueue(ticket, at->second);
     } catch (...) {
-      withdraw(at);
+      withdraw(at, now);
       throw;
     }
     dispatch(now, calls);
@@ -300,11 +312,10 @@ inline bool Scheduler::cancel(Ticket ticket) {
     const auto found = waiting_.find(ticket);
     if (found == waiting_.end()) return false;
     dropped.splice(dropped.end(), found->second.started);
-    for (auto at = waiting_.begin(); at != found; ++at) ++at->second.departed_before;
-    ++departed_;
     ++counters_.cancelled;
-    withdraw(found);
-    dispatch(Clock::now(), calls);
+    const Clock::time_point now = Clock::now();
+    withdraw(found, now);
+    dispatch(now, calls);
   }
   call_all(calls);
   return true;
@@ -354,12 +365,14 @@ inline std::optional<std::chrono::microseconds> Scheduler::poll(Ticket ticket) {
     const std::lock_guard guard(mutex_);
     const Clock::time_point now = Clock::now();
     dispatch(now, calls);
+    // Most wait for a release(), which starts them. Time matters to one that becomes the oldest.
+    next = std::max(options_.longest_wait, kLeastPause);
     const auto found = waiting_.find(ticket);
-    if (found != waiting_.end()) {
-      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
-          found->second.since + options_.longest_wait - now);
-      // Once it is due it waits for a place, which a release() gives it.
-      next = options_.mode == Mode::kSmf && left.count() > 0 ? left : options_.longest_wait;
+    if (found == waiting_.end()) {
+      next.reset();
+    } else if (options_.mode == Mode::kSmf && found == waiting_.begin() && !oldest_due(now)) {
+      next =
+          std::chrono::ceil<std::chrono::microseconds>(oldest_since_ + options_.longest_wait - now);
     }
   }
   call_all(calls);

@@ -14,7 +14,7 @@ class Held:
     exclusive: frozenset[int]
     shared: frozenset[int]
     later_starts: int = 0
-    """Later transactions that have started while it waited."""
+    """Later transactions that have started while it was the oldest."""
 
     def conflicts(self, other: Held) -> bool:
         return bool(
@@ -38,12 +38,13 @@ class Model:
         self.core.configure(self.mode, self.concurrency, self.barrier, self.longest_wait)
 
     def submit(self, exclusive: frozenset[int], shared: frozenset[int]) -> None:
+        oldest = self.waiting[min(self.waiting)] if self.waiting else None
         ticket, started = self.core.submit(exclusive, shared, True)
         self.waiting[ticket] = Held(exclusive, shared - exclusive)
         if started:
-            self._start(ticket)
+            self._start(ticket, oldest)
         else:
-            assert self.core.on_start(ticket, lambda: self._start(ticket))
+            assert self.core.on_start(ticket, lambda: self._start(ticket, self._oldest(ticket)))
         self.check()
 
     def release(self, ticket: int) -> None:
@@ -82,10 +83,15 @@ class Model:
             others += [held for other, held in self.waiting.items() if other < ticket]
         return not any(one.conflicts(other) for other in others)
 
-    def _start(self, ticket: int) -> None:
+    def _oldest(self, ticket: int) -> Held | None:
+        """The oldest transaction, if this one overtakes it by starting."""
+        oldest = min(self.waiting)
+        return None if oldest == ticket else self.waiting[oldest]
+
+    def _start(self, ticket: int, overtaken: Held | None) -> None:
         held = self.waiting.pop(ticket)
-        for other, one in self.waiting.items():
-            one.later_starts += other < ticket
+        if overtaken is not None:
+            overtaken.later_starts += 1
         if self.mode == "locks" or self.barrier == 1_000_000:
             assert self.mode == "fifo" or not any(map(held.conflicts, self.running.values()))
         if self.mode == "fifo":

@@ -39,7 +39,7 @@ def test_it_starts_exactly_those_that_may_start(steps: list, mode: str, concurre
 
 @given(STEPS, st.integers(0, 3), st.integers(1, 5))
 @settings(max_examples=300)
-def test_at_most_barrier_later_ones_start_before_one(
+def test_at_most_barrier_later_ones_start_before_the_oldest(
     steps: list, barrier: int, concurrency: int
 ) -> None:
     run(Model("smf", concurrency, barrier), steps)
@@ -67,6 +67,33 @@ def test_cancelled_transactions_do_not_count_as_overtaking() -> None:
         assert core.cancel(core.submit([1], [], True)[0])
     assert core.submit([2], [], True)[1]
     assert core.cancel(oldest)
+
+
+def test_in_a_long_queue_for_a_key_none_is_due() -> None:
+    core = Core()
+    core.configure("smf", 0, 3, 3_600)
+    tickets = [core.submit([1], [], True)[0] for _ in range(20)]
+    for ticket in tickets:
+        for key in (2, 3):  # two starts behind each, 38 in all behind the last
+            other, started = core.submit([key], [], True)
+            assert started
+            core.release(other)
+        core.release(ticket)
+    assert core.counters()["forced"] == 0
+
+
+def test_behind_one_that_cannot_start_after_all_the_next_starts() -> None:
+    core = Core()
+    core.configure("smf", 2, 1_000, 3_600)
+    first, _ = core.submit([1], [], True)
+    second, _ = core.submit([9], [], True)
+    core.submit([2], [], True)
+    both, _ = core.submit([1, 2], [], True)
+    last, _ = core.submit([1], [], True)
+    core.release(first)  # starts the third; the fourth has both keys free, but no place
+    core.release(second)
+    assert core.cancel(both)
+    assert not core.cancel(last)
 
 
 def test_after_the_longest_wait_the_oldest_ignores_conflicts() -> None:
