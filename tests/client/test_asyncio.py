@@ -135,3 +135,25 @@ def test_a_decorated_coroutine() -> None:
 
     assert asyncio.run(pay(7)) == (7, 1)
     assert idle(scheduler)
+
+
+def test_a_task_inside_a_transaction_passes_through_until_that_ends() -> None:
+    scheduler = Scheduler(concurrency=1)
+
+    async def inner(after: asyncio.Event) -> int:
+        await after.wait()
+        async with scheduler.transaction("inner"):
+            return scheduler.metrics().passed_through
+
+    async def outer() -> tuple[int, int]:
+        now, later = asyncio.Event(), asyncio.Event()
+        now.set()
+        async with scheduler.transaction("outer"):
+            inside = await asyncio.create_task(inner(now))
+            task = asyncio.create_task(inner(later))
+        later.set()
+        return inside, await task
+
+    assert asyncio.run(outer()) == (1, 1)
+    assert scheduler.metrics().started == 2
+    assert idle(scheduler)
