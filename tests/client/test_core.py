@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heddle_client._scheduler import Core
 from tests.client.model import Model
 
-KEYS = st.frozensets(st.integers(0, 3), max_size=3)
+KEYS = st.frozensets(st.integers(0, 2), max_size=2)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("submit"), KEYS, KEYS),
@@ -92,7 +92,18 @@ def test_behind_one_that_cannot_start_after_all_the_next_starts() -> None:
     last, _ = core.submit([1], [], True)
     core.release(first)  # starts the third; the fourth has both keys free, but no place
     core.release(second)
+    assert not core.cancel(last)
     assert core.cancel(both)
+
+
+def test_behind_one_that_waits_for_another_key_the_next_starts() -> None:
+    core = Core()
+    core.configure("smf", 0, 1_000, 3_600)
+    first, _ = core.submit([1], [], True)
+    core.submit([2], [], True)
+    core.submit([1, 2], [], True)
+    last, _ = core.submit([1], [], True)
+    core.release(first)
     assert not core.cancel(last)
 
 
