@@ -46,6 +46,7 @@ smartquotes_action = "D"  # dashes only
 # API reference: one page each, in this order. `docs/api.md` describes them.
 api_modules = [
     "engine",
+    "heddle_client",
     "policies",
     "policies.in_words",
     "envs",

@@ -43,6 +43,7 @@ def test_every_page_exists(site: Path) -> None:
     ("page", "name"),
     [
         ("engine", "engine.Session.run"),
+        ("heddle_client", "heddle_client.Scheduler.transaction"),
         ("policies", "policies.Encoding"),
         ("envs", "envs.PolicyWatcher"),
         ("traces.importing", "traces.importing.import_log"),
