@@ -55,7 +55,7 @@ class Policy:
             PolicyError: the file cannot be read, or asks for what only the engine can do.
         """
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            document = json.loads(Path(path).read_text(encoding="utf-8-sig"))
             return _policy(document)
         except PolicyError as error:
             raise PolicyError(f"{path}: {error}") from None

@@ -23,6 +23,12 @@ def external(**options: object) -> dict[str, object]:
     return {"name": "external", "options": options}
 
 
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    path = write(tmp_path / "policy.json", protocol=external(concurrency="4"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert Policy.read(path).concurrency == 4
+
+
 @pytest.mark.parametrize(
     ("parts", "policy"),
     [
