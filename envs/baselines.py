@@ -10,10 +10,12 @@ from pathlib import Path
 
 from envs.bounds import BOUNDS
 from envs.engine_interface import load_engine
-from envs.external_sweep import is_tuned_external
-from envs.subject import EXTERNAL, NATIVE, Subject, of_policy
+from envs.external_sweep import TUNED_EXTERNAL, is_tuned_external
+from envs.reference import Reference
+from envs.subject import NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
+from policies.protocol import EXTERNAL, parse_typed
 from policies.shipped import in_library, library_names
 from policies.sources import is_sourced
 
@@ -23,14 +25,6 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """Matches a name followed by an admission policy, such as `silo+smf`."""
-
-_WITH_OPTIONS = re.compile(
-    r"(?P<name>[a-z_]+)(?P<options>(:(?!dsn=)[a-z_]+=[\w./~-]+)*)(:dsn=(?P<dsn>.+))?"
-)
-"""Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`.
-
-The text after `:dsn=` is the value of that option, with its colons.
-"""
 
 
 def is_tuned(name: str) -> bool:
@@ -58,7 +52,7 @@ class UnknownPolicyError(ValueError):
     """A name is no protocol, seed policy or policy file; the message lists the known names."""
 
 
-def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff]) -> Subject:
+def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) -> Subject:
     """Return the subject that a name stands for.
 
     Args:
@@ -67,7 +61,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
             may follow, as in `two_phase_locking:conflict=detect`, then an admission policy, as in
             `silo+smf`.
         signature: signature of the workload, which a table must fit.
-        tuned: returns the backoff of `silo_tuned`; called only for that name.
+        tuned: returns what was tuned, `silo_tuned` or `external_tuned`; called only for these.
 
     Raises:
         UnknownPolicyError: the name stands for nothing.
@@ -82,12 +76,18 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
             raise UnknownPolicyError(f"policy={_without_dsn(name)}: {error}") from None
         subject = subject_of(scheduled_name["name"], signature, tuned)
         return replace(subject, name=name, schedule=schedule)
+    if name in (TUNED, TUNED_EXTERNAL) and (reference := tuned()).name == name:
+        return reference.subject()
     if name == TUNED:
-        return tuned().silo()
+        raise UnknownPolicyError(
+            f"policy={name}: runs in the engine, and the training is in a store; give "
+            f"{TUNED_EXTERNAL}"
+        )
     if is_tuned_external(name):
         raise UnknownPolicyError(
-            f"policy={name}: only heddle evaluate has this name, in policy=; give {EXTERNAL} with "
-            "concurrency=, backoff_first_us= and backoff_longest_us= instead"
+            f"policy={name}: only heddle evaluate has this name, in policy=, and a training in "
+            f"front of a store; give {EXTERNAL} with concurrency=, backoff_first_us= and "
+            "backoff_longest_us= instead"
         )
     if name in BOUNDS:
         raise UnknownPolicyError(
@@ -98,15 +98,10 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
     if name in native:
         subject = native[name]
         return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
-    if with_options := _WITH_OPTIONS.fullmatch(name):
-        protocol = with_options["name"]
-        if protocol in native:
-            parts = with_options["options"].split(":")[1:]
-            subject = native[protocol]
-            options = subject.options | dict(part.split("=") for part in parts)
-            if with_options["dsn"]:
-                options["dsn"] = with_options["dsn"]
-            return _checked(replace(subject, name=name, options=options), signature)
+    if (parsed := parse_typed(name)) is not None and parsed[0] in native:
+        subject = native[parsed[0]]
+        options = subject.options | parsed[1]
+        return _checked(replace(subject, name=name, options=options), signature)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(_without_dsn(name))
     return of_policy(name, to_json(resolve(name, signature)))

@@ -17,8 +17,9 @@ from envs.objective import THROUGHPUT, Limit, Objective
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
-from envs.subject import EXTERNAL, Subject
+from envs.subject import Subject
 from envs.type_result import Latency
+from policies.protocol import EXTERNAL
 
 SCHEMA_VERSION = 1
 
@@ -211,6 +212,7 @@ class Row:
             **open_loop,
             "machine": self.machine.as_dict(),
             "protocol": self.subject.protocol,
+            "options": dict(self.subject.options),
             "backoff": self.subject.backoff,
             "backoff_us": self.subject.backoff_us if self.subject.backoff == "static" else None,
             "repeats": [result.as_dict() for result in self.repeats],
@@ -228,6 +230,7 @@ class Row:
             str(source["protocol"]),
             backoff=str(source["backoff"]),
             backoff_us=float(source["backoff_us"] or 0.0),
+            options={str(name): str(value) for name, value in source.get("options", {}).items()},
         )
         repeats = [Result.from_dict(entry) for entry in source["repeats"]]
         if not repeats:

@@ -26,12 +26,12 @@ from envs.objective import THROUGHPUT, Objective
 from envs.result import Machine, Result
 from envs.round import Outcome, run_in_turns
 from envs.run_options import run_options
-from envs.subject import EXTERNAL, Subject
+from envs.subject import Subject
 from envs.timeline import Timeline
 from envs.trial import Trial, Verdict
 from envs.workload import engine_workload
 from policies import Signature
-from policies.protocol import TABLE
+from policies.protocol import EXTERNAL, TABLE
 
 if TYPE_CHECKING:
     from envs.recorded_events import RecordedEvents, Selection

@@ -7,13 +7,14 @@ gain as well. A comparison with a store therefore needs the store at its best se
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from envs.round import RunRound
-from envs.subject import EXTERNAL, Subject
+from envs.subject import Subject
 from envs.tournament import Tournament, TournamentPlan
+from policies.protocol import EXTERNAL
 
 TUNED_EXTERNAL = "external_tuned"
 """The name of `external` with the best settings of those that `settings` lists."""
@@ -76,6 +77,31 @@ def settings(subject: Subject, workers: int) -> list[Subject]:
 
 
 @dataclass(frozen=True)
+class TunedStore:
+    """A store with the best settings that it has without a scheduler.
+
+    Attributes:
+        options: of `external`, with the settings that the sweep found.
+    """
+
+    options: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The name of the store with these settings."""
+        return TUNED_EXTERNAL
+
+    @property
+    def words(self) -> str:
+        """The settings as text."""
+        return settings_words(self.subject())
+
+    def subject(self) -> Subject:
+        """Return the store with these settings, as a reference."""
+        return Subject(TUNED_EXTERNAL, EXTERNAL, options=dict(self.options))
+
+
+@dataclass(frozen=True)
 class ExternalSweep:
     """The result of a sweep.
 
@@ -91,6 +117,11 @@ class ExternalSweep:
     def words(self) -> str:
         """The best settings, as one sentence."""
         return f"{settings_words(self.best)} suit it best here ({self.tried} settings were tried)"
+
+
+def is_tuned_store(subject: Subject) -> bool:
+    """Return whether a subject has the settings that a sweep finds."""
+    return all(option in subject.options for option in SWEPT)
 
 
 def settings_words(subject: Subject) -> str:

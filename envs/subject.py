@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from policies.protocol import protocol_name
+from policies.protocol import EXTERNAL, protocol_name
 from policies.schedule import FIFO, schedule_options
-
-EXTERNAL = "external"
-"""The protocol whose transactions run in an external store."""
 
 
 def is_external(name: str) -> bool:
@@ -65,17 +62,21 @@ def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
 def of_policy(name: str, policy_json: str) -> Subject:
     """Return the subject of a policy, with its own protocol, backoff and schedule.
 
+    One that runs in an external store has the backoff of its options: conflicts there last longer
+    than the longest backoff of a table.
+
     Args:
         name: name in tables and records.
         policy_json: JSON text of the policy file.
     """
     document = json.loads(policy_json)
     protocol = document.get("protocol")
+    in_store = protocol_name(protocol) == EXTERNAL
     return Subject(
         name,
         protocol_name(protocol),
-        policy=policy_json,
-        backoff="policy",
+        policy=None if in_store else policy_json,
+        backoff="exponential" if in_store else "policy",
         options={} if protocol is None else dict(protocol["options"]),
         schedule=schedule_options(document.get("schedule")),
     )

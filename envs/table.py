@@ -13,7 +13,7 @@ from rich.table import Table
 
 from envs.baselines import is_tuned
 from envs.comparison import Comparison, Row
-from envs.external_sweep import is_tuned_external, settings_words
+from envs.external_sweep import is_tuned_external, is_tuned_store, settings_words
 from envs.result import Arrivals, Machine
 from envs.subject import Subject
 from envs.type_result import Latency
@@ -172,7 +172,7 @@ def _label(row: Row) -> str:
 
 def backoff_note(subject: Subject) -> str:
     """Return the settings that a sweep has found for the subject in parentheses, else ""."""
-    if is_tuned_external(subject.name):
+    if is_tuned_external(subject.name) and is_tuned_store(subject):
         return f" ({settings_words(subject)})"
     if subject.backoff == "static":
         return f" ({subject.backoff_us:g} µs)"

@@ -25,11 +25,20 @@ class TunedBackoff:
     exponential: bool = False
 
     @property
+    def name(self) -> str:
+        """The name of Silo with this backoff."""
+        return TUNED
+
+    @property
     def words(self) -> str:
         """The backoff as text."""
         if self.exponential:
             return "exponential backoff"
         return f"a constant backoff of {self.constant_us:g} µs"
+
+    def subject(self) -> Subject:
+        """Return Silo with this backoff, as a reference."""
+        return self.silo()
 
     def silo(self, name: str = TUNED) -> Subject:
         """Return Silo with this backoff."""

@@ -36,15 +36,16 @@ from policies.document import (
 )
 from policies.errors import PolicyFileError
 from policies.protocol import (
-    LOCKING,
-    OPTIONS,
+    EXTERNAL,
+    MERGE,
     RANK,
     RANKS,
     TABLE,
     protocol_name,
-    protocol_of,
-    protocol_values,
+    runs_in_store,
+    smallest_typed,
 )
+from policies.protocol_cells import ProtocolCells
 from policies.schedule import (
     CLASSIFIER,
     FIFO,
@@ -70,7 +71,7 @@ CellKind = Literal[
     "admission",
     "unscheduled",
     "protocol",
-    "conflict",
+    "option",
     "grant",
     "rank",
 ]
@@ -124,6 +125,7 @@ class Encoding:
         classifiers: classifiers that may predict the hot keys of a schedule. If there are any, the
             last cell of the schedule chooses one of them or none.
         protocols: protocols other than the table; if there are any, vectors include the protocol.
+            Options may follow a name, as in `external:store=postgresql`; they are fixed.
     """
 
     signature: Signature
@@ -136,8 +138,7 @@ class Encoding:
         """Return the smallest encoding that can encode a document."""
         own = (document.schedule or {}).get(CLASSIFIER)
         classifiers = () if own is None else (NamedClassifier.of("its own", own),)
-        name = protocol_name(document.protocol)
-        protocols = () if name == TABLE else (name,)
+        protocols = () if document.protocol is None else (smallest_typed(document.protocol),)
         return cls(document.signature, schedules(document.schedule), classifiers, protocols)
 
     @classmethod
@@ -158,7 +159,7 @@ class Encoding:
         if self.scheduled:
             cells.extend(_schedule_cells(self.signature, self.classifiers))
         if self.protocols:
-            cells.extend(_protocol_cells(self.signature, self.protocols))
+            cells.extend(_protocol_cells(self.signature, self.protocol))
         return tuple(cells)
 
     @property
@@ -180,6 +181,11 @@ class Encoding:
     def names(self) -> tuple[str, ...]:
         """The names of the cells."""
         return tuple(cell.name for cell in self.cells)
+
+    @property
+    def stores(self) -> bool:
+        """Whether transactions run in an external store under every protocol but the table."""
+        return bool(self.protocols) and all(map(runs_in_store, self.protocols))
 
     @property
     def row_width(self) -> int:
@@ -207,15 +213,23 @@ class Encoding:
         return range(self.signature.state_count * self.row_width)
 
     @property
+    def backoff_cells(self) -> range:
+        """The positions of the backoff's cells."""
+        return range(self.cc_cells.stop, self._table_size)
+
+    @property
     def _table_size(self) -> int:
         types = len(self.signature.types)
         return self.signature.state_count * self.row_width + types * self.backoff_width
 
+    @cached_property
+    def protocol(self) -> ProtocolCells:
+        """The cells of the protocol."""
+        return ProtocolCells(self.protocols, len(self.signature.types))
+
     @property
     def _protocol_size(self) -> int:
-        if not self.protocols:
-            return 0
-        return len(_protocol_cells(self.signature, self.protocols))
+        return self.protocol.size
 
     @cached_property
     def _values(self) -> tuple[dict[Choice, int], ...]:
@@ -240,12 +254,7 @@ class Encoding:
                 f"policy {document.name!r} has a schedule, which would be lost here; remove it "
                 "from the file (null), or let the search change schedules (search.actions)"
             )
-        name = protocol_name(document.protocol)
-        if name not in (TABLE, *self.protocols):
-            raise PolicyFileError(
-                f"policy {document.name!r} runs under protocol {name}, which would be lost here; "
-                "add it to search.protocols"
-            )
+        self._refuse_other_protocol(document)
         vector: list[int] = []
         for cell, values, choice in zip(
             self.cells, self._values, self._choices_of(document), strict=True
@@ -298,7 +307,7 @@ class Encoding:
         rest = list(values)
         if self.protocols:
             rest, chosen = rest[: -self._protocol_size], rest[-self._protocol_size :]
-            protocol = protocol_of(cast(list[str | int], chosen))
+            protocol = self.protocol.section(cast(list[str | int], chosen))
         if self.scheduled:
             classifier = rest.pop() if self.classifiers else NO_CLASSIFIER
             schedule = schedule_of(rest, self.signature.type_names, classifier)  # type: ignore[arg-type]
@@ -316,6 +325,8 @@ class Encoding:
         if self.protocols:
             self._settle_protocol(table)
         if self.scheduled:
+            if self.merges(table):
+                table[self.schedule_cells.start] = self.cells[self.schedule_cells.start].default
             first, *others = self.schedule_cells
             policy = POLICY.choices[table[first]]
             for cell, parameter in zip(others, PARAMETERS, strict=False):
@@ -333,14 +344,57 @@ class Encoding:
         """Return whether a vector's rows have an effect: no other protocol takes their place."""
         return not self.protocols or vector[self.protocol_cells.start] == 0
 
+    def is_external(self, vector: Sequence[int]) -> bool:
+        """Return whether a vector's transactions run in an external store."""
+        return bool(self.protocols) and runs_in_store(self._name(vector))
+
+    def merges(self, vector: Sequence[int]) -> bool:
+        """Return whether a vector's transactions are merged into groups, which have no schedule."""
+        if not self.is_external(vector):
+            return False
+        section = self.protocol.section(self._chosen(vector))
+        return section is not None and section["options"].get(MERGE, "1") != "1"
+
+    def _name(self, vector: Sequence[int]) -> str:
+        """Return the protocol of a vector, as typed."""
+        start = self.protocol_cells.start
+        return str(self.cells[start].choices[vector[start]])
+
+    def _chosen(self, vector: Sequence[int]) -> list[str | int]:
+        """Return the choices of a vector's protocol cells."""
+        chosen = [self.cells[cell].choices[vector[cell]] for cell in self.protocol_cells]
+        return cast(list[str | int], chosen)
+
+    def _refuse_other_protocol(self, document: PolicyDocument) -> None:
+        """Refuse a document whose protocol would be lost.
+
+        Raises:
+            PolicyFileError: its protocol, or the store that it names, is none of the encoding's.
+        """
+        known = (TABLE, *self.protocols)
+        if not self.protocols:
+            found = protocol_name(document.protocol)
+        else:
+            found = str(self.protocol.values(document.protocol)[0])
+        if found in known:
+            return
+        if found == EXTERNAL and any(map(runs_in_store, self.protocols)):
+            raise PolicyFileError(
+                f"policy {document.name!r} runs in another store, or with other fixed options, "
+                f"than {', '.join(self.protocols)}; name them in search.protocols"
+            )
+        raise PolicyFileError(
+            f"policy {document.name!r} runs under protocol {found}, which would be lost here; "
+            "add it to search.protocols"
+        )
+
     def _settle_protocol(self, table: list[int]) -> None:
         """Set the cells that a vector's protocol does not use to their defaults, in place."""
         if not self.is_table(table):
-            for cell in self.cc_cells:
+            rows = self.cc_cells
+            for cell in range(self._table_size) if self.is_external(table) else rows:
                 table[cell] = self.cells[cell].default
-        chosen = [self.cells[cell].choices[table[cell]] for cell in self.protocol_cells]
-        types = len(self.signature.types)
-        settled = protocol_values(protocol_of(cast(list[str | int], chosen)), types)
+        settled = self.protocol.values(self.protocol.section(self._chosen(table)))
         for cell, choice in zip(self.protocol_cells, settled, strict=False):
             table[cell] = self.cells[cell].choices.index(choice)
 
@@ -416,9 +470,7 @@ class Encoding:
                     "add it to search.classifiers, or remove it from the file"
                 )
         if self.protocols:
-            # The cells of the options are there only if a protocol has them.
-            found = protocol_values(document.protocol, len(self.signature.types))
-            choices.extend(found[: self._protocol_size])
+            choices.extend(self.protocol.values(document.protocol))
         return choices
 
 
@@ -454,7 +506,7 @@ def action_group(cell: Cell, value: int) -> str | None:
         return SCHEDULE
     if cell.kind in ("grant", "rank"):
         return GRANT
-    if cell.kind in ("protocol", "conflict"):
+    if cell.kind in ("protocol", "option"):
         return PROTOCOL
     if value == 0:
         return None
@@ -510,13 +562,11 @@ def _schedule_cells(signature: Signature, classifiers: Sequence[NamedClassifier]
     return cells
 
 
-def _protocol_cells(signature: Signature, protocols: Sequence[str]) -> list[Cell]:
-    cells = [Cell("protocol.name", "protocol", (TABLE, *protocols))]
-    if LOCKING not in protocols:
-        return cells
-    for option in OPTIONS:
-        kind: CellKind = "grant" if option.grants else "conflict"
+def _protocol_cells(signature: Signature, protocol: ProtocolCells) -> list[Cell]:
+    cells = [Cell("protocol.name", "protocol", protocol.names)]
+    for option in protocol.options:
+        kind: CellKind = "grant" if option.grants else "option"
         cells.append(Cell(f"protocol.{option.name}", kind, option.choices))
-    names = signature.type_names if len(signature.types) > 1 else ()
+    names = signature.type_names if protocol.ranked else ()
     cells += [Cell(f"protocol.{RANK}.{name}", "rank", RANKS, type=name) for name in names]
     return cells

@@ -15,7 +15,7 @@ from typing import Any
 from policies.document import BINARY_EXPONENTIAL, BackoffRow, PolicyDocument, WaitAction
 from policies.effects import UNORDERED, Effects
 from policies.errors import PolicyFileError
-from policies.protocol import protocol_values, protocol_words
+from policies.protocol import protocol_words, values_by_name
 from policies.schedule import CLASSIFIER, FIFO, UNSCHEDULED, schedule_values, schedules
 from policies.seeds import SEEDS
 from policies.signature import AccessKind, Signature
@@ -224,10 +224,8 @@ class _Writer:
     def _protocol(self) -> Iterator[Sentence]:
         """Yield a sentence if the protocols differ: each option is a cell."""
         names = self._signature.type_names
-        before, after = (
-            protocol_values(each.protocol, len(names)) for each in (self._base, self._other)
-        )
-        cells = sum(old != new for old, new in zip(before, after, strict=True))
+        before, after = (values_by_name(each.protocol, names) for each in (self._base, self._other))
+        cells = sum(before.get(key) != after.get(key) for key in {*before, *after})
         if cells:
             old, new = (protocol_words(each.protocol, names) for each in (self._base, self._other))
             text = f"Transactions run under {new}; in {self._name} under {old}."

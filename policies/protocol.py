@@ -2,14 +2,15 @@
 
 A policy is a table, or another protocol of the engine with its options. The section `protocol` of
 the file names the latter; a file without one holds a table. The backoff and the schedule apply in
-both cases.
+both cases, except that `external` has a backoff of its own.
 
-The engine decides which options are valid. A search uses those of `OPTIONS`, and a rank for each
-transaction type.
+The engine decides which options are valid. A search uses those of `SEARCHED`, and with
+`two_phase_locking` a rank for each transaction type.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,10 +20,16 @@ TABLE = "policy_table"
 """The protocol that executes the table."""
 
 LOCKING = "two_phase_locking"
-"""The protocol that has options."""
+"""The protocol with a grant policy."""
 
-PROTOCOLS = (TABLE, LOCKING, "mvto", "mvschedo")
-"""The protocols that a search may choose, the default first."""
+EXTERNAL = "external"
+"""The protocol whose transactions run in an external store."""
+
+PROTOCOLS = (TABLE, LOCKING, "mvto", "mvschedo", EXTERNAL)
+"""The protocols that a search may choose, the default first; `external` only by itself."""
+
+IN_MEMORY = PROTOCOLS[:-1]
+"""Those that run on the engine's own tables."""
 
 RANK = "rank"
 """The option of `two_phase_locking` with a digit for each transaction type."""
@@ -30,35 +37,52 @@ RANK = "rank"
 RANKS = (0, 1, 2)
 """The ranks of a type that a search may use; a lock goes to the highest rank first."""
 
+STORE = "store"
+"""The option of `external` that names the store."""
 
-UNSEARCHED = ("partitions", "span")
-"""The options of `two_phase_locking` that no search uses."""
+DEFAULT_STORE = "sqlite"
+
+MERGE = "merge"
+"""The option of `external` with which there is no schedule: a group has no order."""
+
+UNSET = "null"
+"""The choice of an option that has no value unless it is given."""
+
+UNSEARCHED = MappingProxyType(
+    {
+        LOCKING: ("partitions", "span"),
+        EXTERNAL: (STORE, "folder", "durability", "dsn", "sync_us"),
+    }
+)
+"""The options that no search changes."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of `two_phase_locking`.
+    """An option of a protocol.
 
     Attributes:
         name: name of the option.
         choices: values that a search may use; the first one is the engine's default.
         needs: values of other options, one of which each must have for the option to have effect.
         grants: whether the option belongs to the grant policy (action group `grant`).
+        stores: the stores of `external` that have the option; empty for all of them.
     """
 
     name: str
     choices: tuple[str, ...]
     needs: Mapping[str, Collection[str]] = field(default_factory=lambda: MappingProxyType({}))
     grants: bool = False
+    stores: frozenset[str] = frozenset()
 
     def has_effect(self, options: Mapping[str, str]) -> bool:
         """Return whether the option has an effect with the values of the others."""
-        return all(options[other] in values for other, values in self.needs.items())
+        return all(options.get(other) in values for other, values in self.needs.items())
 
 
 _DETECTS = MappingProxyType({"conflict": ("detect",)})
 
-OPTIONS = (
+LOCKING_OPTIONS = (
     Option("conflict", ("wait_die", "no_wait", "detect")),
     Option(
         "grant",
@@ -79,7 +103,68 @@ OPTIONS = (
         grants=True,
     ),
 )
-"""The options in the order of their cells; an option needs only those before it."""
+"""The options of `two_phase_locking` in the order of their cells."""
+
+_MERGED = ("2", "4", "8", "16", "32")
+
+EXTERNAL_OPTIONS = (
+    Option("concurrency", (UNSET, "2", "4", "8", "16", "32", "64", "128", "256")),
+    Option("backoff_first_us", ("500", "0", "1000", "2000")),
+    Option(
+        "backoff_longest_us",
+        ("32000", "4000", "64000", "128000"),
+        {"backoff_first_us": ("500", "1000", "2000")},
+    ),
+    Option("locks", ("off", "hints")),
+    # Below serializable only the locks in front of the store make histories serializable.
+    Option(
+        "isolation",
+        ("serializable", "read_committed"),
+        {"locks": ("hints",)},
+        stores=frozenset({"postgresql"}),
+    ),
+    Option("begin", ("immediate", "deferred"), stores=frozenset({"sqlite"})),
+    Option(MERGE, ("1", *_MERGED)),
+    Option("reads", ("together", "alone"), {MERGE: _MERGED}),
+)
+"""The options of `external` in the order of their cells."""
+
+SEARCHED: Mapping[str, tuple[Option, ...]] = MappingProxyType(
+    {LOCKING: LOCKING_OPTIONS, EXTERNAL: EXTERNAL_OPTIONS}
+)
+"""The options that a search may change, by protocol; an option needs only those before it."""
+
+_TYPED = re.compile(
+    r"(?P<name>[a-z_]+)(?P<options>(:(?!dsn=)[a-z_]+=[\w./~-]+)*)(:dsn=(?P<dsn>.+))?"
+)
+"""Matches a protocol with options: `two_phase_locking:conflict=detect:grant=vats`.
+
+The text after `:dsn=` is the value of that option, with its colons.
+"""
+
+
+def parse_typed(text: str) -> tuple[str, dict[str, str]] | None:
+    """Return the name and the options of a protocol as typed; None if the text has another form."""
+    found = _TYPED.fullmatch(text)
+    if found is None:
+        return None
+    options = dict(part.split("=") for part in found["options"].split(":")[1:])
+    if found["dsn"]:
+        options["dsn"] = found["dsn"]
+    return found["name"], options
+
+
+def typed(name: str, options: Mapping[str, str]) -> str:
+    """Return a protocol with options as `parse_typed` reads it."""
+    last = [key for key in options if key == "dsn"]
+    order = [*(key for key in options if key != "dsn"), *last]
+    return "".join([name, *(f":{key}={options[key]}" for key in order)])
+
+
+def runs_in_store(text: str) -> bool:
+    """Return whether a protocol as typed is `external`."""
+    found = parse_typed(text)
+    return found is not None and found[0] == EXTERNAL
 
 
 def protocol_name(protocol: Mapping[str, Any] | None) -> str:
@@ -87,49 +172,26 @@ def protocol_name(protocol: Mapping[str, Any] | None) -> str:
     return TABLE if protocol is None else str(protocol["name"])
 
 
-def protocol_values(protocol: Mapping[str, Any] | None, types: int) -> list[str | int]:
-    """Return the values of the cells: protocol, options, and a rank for each of several types.
-
-    An option that is missing, or has no effect, has its default.
-
-    Args:
-        protocol: valid section `protocol` of a policy file, or None.
-        types: number of the workload's transaction types.
-    """
+def smallest_typed(protocol: Mapping[str, Any]) -> str:
+    """Return a section `protocol` as typed, without what the cells of its options can say."""
     name = protocol_name(protocol)
-    given = dict(protocol["options"]) if protocol is not None and name == LOCKING else {}
-    options: dict[str, str] = {}
-    for option in OPTIONS:
-        effective = name == LOCKING and option.has_effect(options)
-        default = option.choices[0]
-        options[option.name] = given.get(option.name, default) if effective else default
-    ranks = [0] * types
-    if given.get(RANK) and options["conflict"] == "detect":
-        ranks = _dense([int(digit) for digit in given[RANK]])
-    return [name, *options.values(), *(ranks if types > 1 else [])]
+    if name != EXTERNAL:
+        return name
+    known = {option.name: option.choices for option in EXTERNAL_OPTIONS}
+    given = protocol["options"]
+    return typed(name, {key: given[key] for key in given if given[key] not in known.get(key, ())})
 
 
-def protocol_of(values: Sequence[str | int]) -> dict[str, Any] | None:
-    """Return the section `protocol` for the values of the cells; None for a table.
-
-    Options that have their default or no effect are left out.
-    """
-    name, settings, ranks = values[0], values[1 : 1 + len(OPTIONS)], values[1 + len(OPTIONS) :]
-    if name == TABLE:
-        return None
-    found: dict[str, str] = {}
-    if name == LOCKING:
-        options: dict[str, str] = {}
-        for option, value in zip(OPTIONS, settings, strict=True):
-            options[option.name] = str(value)
-            if not option.has_effect(options):
-                options[option.name] = option.choices[0]
-            if options[option.name] != option.choices[0]:
-                found[option.name] = options[option.name]
-        dense = _dense([int(rank) for rank in ranks])
-        if any(dense) and options["conflict"] == "detect":
-            found[RANK] = "".join(map(str, dense))
-    return {"name": name, "options": found}
+def values_by_name(protocol: Mapping[str, Any] | None, types: Sequence[str]) -> dict[str, str]:
+    """Return the name of a protocol and its options; ranks by the names of the types."""
+    found = {"name": protocol_name(protocol)}
+    for key, value in (protocol or {}).get("options", {}).items():
+        if key != RANK:
+            found[key] = value
+            continue
+        ranks = zip(types, value, strict=False)
+        found |= {f"{RANK} {name}": digit for name, digit in ranks if int(digit)}
+    return found
 
 
 def protocol_words(protocol: Mapping[str, Any] | None, types: Sequence[str]) -> str:
@@ -143,9 +205,3 @@ def protocol_words(protocol: Mapping[str, Any] | None, types: Sequence[str]) -> 
             value = ", ".join(ranks)
         parts.append(f"{key} {value}")
     return "; ".join(parts)
-
-
-def _dense(ranks: Sequence[int]) -> list[int]:
-    """Return ranks of the same order without gaps, from 0."""
-    known = sorted(set(ranks))
-    return [known.index(rank) for rank in ranks]

@@ -28,11 +28,11 @@ from rich.progress import Progress
 
 from envs import Evaluator, MeasuringError, subject_of, untuned
 from envs.baselines import native_subjects
-from envs.subject import EXTERNAL
 from envs.trial import Trial
 from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
 from envs.trial_pool import TrialPool
 from policies import SEEDS
+from policies.protocol import EXTERNAL
 from tests.traces.replay.some_programs import day, shop
 from tests.traces.synthesis.some_shop import made_up_shop
 from traces.reader import open_trace

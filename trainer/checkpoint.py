@@ -12,6 +12,8 @@ from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Any
 
+from envs.external_sweep import TunedStore
+from envs.reference import Reference
 from envs.tuned_backoff import TunedBackoff
 from policies.errors import refuse_special, regular_text, write_failure_reason
 from trainer.renamed import present_key
@@ -161,6 +163,8 @@ class Checkpoint:
             objective's percentiles.
         warmup: the least warm-up after the first rung, in seconds; latencies are then settled.
         backoff: the times to which backoffs have adapted (`AdaptedBackoff`).
+        stores: of a training in front of an external store, the options of `external_tuned` by
+            scenario, in place of `tuned_us`.
     """
 
     tuned_us: list[float] = field(default_factory=list)
@@ -181,9 +185,17 @@ class Checkpoint:
     least_stretch: int = 1
     warmup: float = 0.0
     backoff: list[list[Any]] = field(default_factory=list)
+    stores: list[dict[str, str]] = field(default_factory=list)
 
     @property
-    def tuned(self) -> list[TunedBackoff]:
+    def tuned(self) -> list[Reference]:
+        """Return the references of the scenarios swept until now."""
+        if self.stores:
+            return [TunedStore(options) for options in self.stores]
+        return [*self.backoffs]
+
+    @property
+    def backoffs(self) -> list[TunedBackoff]:
         """Return the backoff of `silo_tuned`, of the scenarios swept until now."""
         exponential = chain(self.exponential, repeat(False))
         pairs = zip(self.tuned_us, exponential, strict=False)

@@ -14,12 +14,12 @@ from envs import (
     Row,
     RunRound,
     Subject,
-    TunedBackoff,
     machine_words,
     of_policy,
     subject_of,
 )
 from envs.objective import Objective
+from envs.reference import Reference
 from policies import Encoding, PolicyDocument, Signature, to_json
 from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation.combination import Combination
@@ -57,7 +57,7 @@ class ClosingComparison:
     combination: Combination
     display: Display
 
-    def in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
+    def in_each(self, champion: Candidate, tuned: Sequence[Reference]) -> list[Closing]:
         """Return the closing comparisons, up to the one that Ctrl-C ends."""
         closings: list[Closing] = []
         for scenario, run_round, backoff, objective in zip(
@@ -76,7 +76,7 @@ class ClosingComparison:
     def front(
         self,
         documents: Sequence[PolicyDocument],
-        tuned: Sequence[TunedBackoff],
+        tuned: Sequence[Reference],
         compared: Comparison,
     ) -> Front | None:
         """Return the front, measured on the inputs of the comparison; None if Ctrl-C ended that.
@@ -86,7 +86,7 @@ class ClosingComparison:
 
         Args:
             documents: the champion, then the search's policies that no other dominates.
-            tuned: the backoff of `silo_tuned` in each scenario.
+            tuned: the reference in each scenario.
             compared: the champion and the baselines.
         """
         (objective, *_), (backoff, *_) = self.objectives, tuned
@@ -155,19 +155,19 @@ class ClosingComparison:
             if all(name in scores for scores in found)
         }
 
-    def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
+    def _subjects(self, champion: Candidate, tuned: Reference) -> list[Subject]:
         """Return the baselines and the champion."""
         policy = to_json(self.encoding.decode(champion.vector, LEARNED))
         return [*self._baselines(tuned), of_policy(LEARNED, policy)]
 
-    def _baselines(self, tuned: TunedBackoff) -> list[Subject]:
+    def _baselines(self, tuned: Reference) -> list[Subject]:
         return [subject_of(name, self.signature, lambda: tuned) for name in self.config.baselines]
 
     def _compare(
         self,
         run_round: RunRound,
         champion: Candidate,
-        tuned: TunedBackoff,
+        tuned: Reference,
         much: RunConfig,
         scenario: Scenario,
         objective: Objective,

@@ -15,6 +15,7 @@ from trainer.config import SearchConfig, TrainConfig
 from trainer.duration import duration_words
 from trainer.phases import Cost, Phase, most_seconds, phase_seconds
 from trainer.scenario import Scenario
+from trainer.search.space import store_of
 
 UNKNOWN = "in an unknown time; search.seconds= or budget= bounds it"
 
@@ -124,18 +125,18 @@ class TimedRounds:
 
 
 def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
-    """Measure the cost of measurements: load the databases, and run Silo for some slices.
+    """Measure the cost of measurements: load the databases, and run Silo, or the store, for slices.
 
     Args:
         config: all settings.
         rounds: measure, one per scenario.
 
     Raises:
-        MeasuringError: Silo can't run.
+        MeasuringError: Silo, or the store, can't run.
     """
     # Virtual cores are simulated by one process per real core.
     count = len(os.sched_getaffinity(0)) if config.machine.kind != THREADS["kind"] else 1
-    subjects = [static_silo(1.0)] * count
+    subjects = [store_of(config.search) or static_silo(1.0)] * count
     seconds, warmup = config.tuning.slice_seconds, config.tuning.warmup_seconds
     loading, timed = 0.0, TimedRounds()
     for run_round in rounds:

@@ -11,11 +11,11 @@ from envs import (
     Result,
     RunRound,
     Subject,
-    TunedBackoff,
     finished,
     subject_of,
 )
 from envs.objective import Objective
+from envs.reference import Reference
 from policies import Signature
 from trainer.config import TrainConfig, TrainedObjectiveConfig
 from trainer.evaluation.measure import Counter
@@ -61,7 +61,7 @@ def measure_objective(
     signature: Signature,
     scenario: Scenario,
     run_round: RunRound,
-    tuned: TunedBackoff,
+    tuned: Reference,
     display: Display,
     setting: str = "run.seconds",
 ) -> MeasuredObjective:
@@ -72,7 +72,7 @@ def measure_objective(
         signature: of the workload.
         scenario: the scenario.
         run_round: measures in it.
-        tuned: the backoff of `silo_tuned` in it.
+        tuned: the reference in it.
         display: shows the limits and the length of rungs.
         setting: the name of the setting for the length of the comparison's runs.
 
@@ -83,10 +83,10 @@ def measure_objective(
     chosen = config.objective
     if chosen == TrainedObjectiveConfig():
         return MeasuredObjective(objective_of(chosen, signature, {}))
-    silo = tuned.silo()
-    found = _measured(config, scenario, run_round, [silo], display, config.run.warmup)
-    pace = {name: kind.throughput for name, kind in found[silo.name].types.items()}
-    cores = found[silo.name].machine.cores
+    reference = tuned.subject()
+    found = _measured(config, scenario, run_round, [reference], display, config.run.warmup)
+    pace = {name: kind.throughput for name, kind in found[reference.name].types.items()}
+    cores = found[reference.name].machine.cores
     warmup = settled_warmup(latency_types(unmeasured(chosen, signature), signature), pace, cores)
     if warmup > later_warmup(config.evaluation):
         settles = settles_races(unmeasured(chosen, signature))
@@ -96,21 +96,23 @@ def measure_objective(
             f"run {SETTLED} of each type, to which its backoff adapts"
         )
     if is_relative(chosen, signature):
-        subjects = [silo] + [
+        subjects = [reference] + [
             subject_of(name, signature, lambda: tuned)
             for name in config.baselines
-            if name != silo.name
+            if name != reference.name
         ]
         longer = max(warmup, config.run.warmup)
         found = _measured(config, scenario, run_round, subjects, display, longer)
-    named = {name: found[name] for name in found if name in config.baselines or name == silo.name}
+    named = {
+        name: found[name] for name in found if name in config.baselines or name == reference.name
+    }
     try:
         objective = objective_of(chosen, signature, named)
     except ValueError as error:
         raise MeasuringError(f"{scenario.prefix}{error}") from None
     for limit in objective.limits:
         display.say(f"{scenario.prefix}limit: {limit.text}")
-    _refuse_too_short(config, scenario, objective, signature, pace, setting)
+    _refuse_too_short(config, scenario, objective, signature, (reference.name, pace), setting)
     needed = commits_needed(objective, signature, 1)
     seconds = max((needed[name] / pace[name] for name in needed), default=0.0)
     slices = max(1, math.ceil(seconds / config.evaluation.slice_seconds))
@@ -118,7 +120,7 @@ def measure_objective(
         rarest = max(needed, key=lambda name: needed[name] / pace[name])
         rung = slices * config.evaluation.slice_seconds * 1e3
         display.say(
-            f"{scenario.prefix}first rung {rung:g} ms: {silo.name} then commits "
+            f"{scenario.prefix}first rung {rung:g} ms: {reference.name} then commits "
             f"{needed[rarest]:g} {rarest} or more, for a percentile of their latency"
         )
     return MeasuredObjective(objective, slices, warmup)
@@ -163,7 +165,7 @@ def _refuse_too_short(
     scenario: Scenario,
     objective: Objective,
     signature: Signature,
-    pace: Mapping[str, float],
+    measured: tuple[str, Mapping[str, float]],
     setting: str,
 ) -> None:
     """Refuse a percentile that a run of the comparison can't decide.
@@ -171,7 +173,7 @@ def _refuse_too_short(
     Raises:
         MeasuringError: the runs are too short.
     """
-    seconds = config.run.seconds
+    (reference, pace), seconds = measured, config.run.seconds
     for name, commits in commits_needed(objective, signature, BEYOND_LEAST).items():
         made = pace[name] * seconds
         if made < commits:
@@ -179,6 +181,6 @@ def _refuse_too_short(
             cure = f"set {setting}={enough} or more" if enough else "leave this limit out"
             raise MeasuringError(
                 f"{scenario.prefix}{setting}={seconds:g} is too short for a percentile of "
-                f"{name}: silo_tuned commits {made:,.0f} of them, and {commits:,.0f} are needed; "
+                f"{name}: {reference} commits {made:,.0f} of them, and {commits:,.0f} are needed; "
                 f"{cure}"
             )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
 from envs import THREADS, SweepPlan
+from envs.external_sweep import settings
 from trainer.champion import stages
 from trainer.config import (
     ChampionConfig,
@@ -20,6 +22,7 @@ from trainer.config import (
 from trainer.evaluation.front import FRONT_MAX
 from trainer.evaluation.horizon import lengths
 from trainer.scenario import Scenario
+from trainer.search.space import store_of
 
 Comparing = TypeVar("Comparing", bound=RunConfig)
 
@@ -75,6 +78,18 @@ def sweep_seconds(tuning: TuningConfig) -> float:
     )
 
 
+def store_sweep_seconds(config: TrainConfig) -> float:
+    """Return the seconds of runs in a sweep of an external store's settings, 0 without a store."""
+    store, tuning = store_of(config.search), config.tuning
+    if store is None:
+        return 0.0
+    tried = len(settings(store, config.machine.cores or len(os.sched_getaffinity(0))))
+    finalists = min(tuning.finalists, tried) * tuning.final_rounds
+    return tried * tuning.rounds * (tuning.slice_seconds + tuning.warmup_seconds) + finalists * (
+        tuning.final_slices * tuning.slice_seconds + tuning.warmup_seconds
+    )
+
+
 def choice_seconds(champion: ChampionConfig, of_front: int = 0) -> float:
     """Return the seconds of runs in the choice of the champion, in each scenario.
 
@@ -107,7 +122,8 @@ def phase_seconds(
     of_front = FRONT_MAX if config.objective.front else 0
     match phase:
         case Phase.SWEEP:
-            runs = sweep_seconds(config.tuning) + _settling_seconds(config)
+            tuning = store_sweep_seconds(config) or sweep_seconds(config.tuning)
+            runs = tuning + _settling_seconds(config)
             return len(scenarios) * runs * cost.per_second
         case Phase.SEARCH:
             return config.search.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +13,16 @@ from typing import Any
 
 from envs import (
     THREADS,
-    TUNED,
     Comparison,
     MeasuringError,
     Result,
+    RunRound,
     Subject,
-    TunedBackoff,
-    static_silo,
 )
+from envs.external_sweep import TUNED_EXTERNAL
 from envs.host import this_host
 from envs.objective import THROUGHPUT, Objective
+from envs.reference import Reference
 from policies import (
     SEEDS,
     PolicyDocument,
@@ -29,6 +30,7 @@ from policies import (
     Signature,
     save,
 )
+from policies.protocol import EXTERNAL
 from policies.training_places import SCENARIOS_KEY
 from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
@@ -40,7 +42,7 @@ from trainer.evaluation.adapted_backoff import AdaptedBackoff
 from trainer.evaluation.backend import rounds_of
 from trainer.evaluation.combination import COMBINATIONS
 from trainer.evaluation.front import FRONT_MAX
-from trainer.evaluation.measure import Counter, find_rung_stretch, tune_silo
+from trainer.evaluation.measure import Counter, find_rung_stretch, tune_external, tune_silo
 from trainer.evaluation.race import later_warmup
 from trainer.front import NAME, Front
 from trainer.measured_objective import measure_objective, searched
@@ -56,7 +58,8 @@ from trainer.run_settings import measuring_settings
 from trainer.run_version import heddle_version
 from trainer.scenario import Scenario, single_scenario
 from trainer.search import Candidate, Search, build_search, warm_start
-from trainer.search.space import Space, space_of
+from trainer.search.space import Space, space_of, store_of
+from trainer.search.store_start import store_start
 from trainer.table_check import TableCheck
 
 BRIEFLY_S = 0.0001
@@ -110,7 +113,9 @@ class Training:
         places = [scenario.config for scenario in self._scenarios]
         bases = _base(self._space, config.search.base)
         self._library = [*library, *bases]
-        self._known_good = {*SEEDS, *(base.origin for base in bases)}
+        self._store = store_of(config.search)
+        seeds = SEEDS if self._store is None else (EXTERNAL, TUNED_EXTERNAL)
+        self._known_good = {*seeds, *(base.origin for base in bases)}
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
@@ -158,11 +163,12 @@ class Training:
         self._keep_verdicts(outcome)
         return outcome
 
-    def learn(self) -> tuple[Candidate, list[TunedBackoff]]:
+    def learn(self) -> tuple[Candidate, list[Reference]]:
         """Search until the budget is spent and choose the champion: `run` without the comparison.
 
         Returns:
-            The champion, and the backoff of `silo_tuned` in each scenario.
+            The champion, and the reference in each scenario: `silo_tuned`, or in front of an
+            external store `external_tuned`.
 
         Raises:
             KeyboardInterrupt, MeasuringError, WritingError: as `run`.
@@ -177,19 +183,15 @@ class Training:
         if before not in (None, state.mlflow_run_id):
             state.save(self._folder.path)  # there may be no generation left to do so
         self._begin(Phase.SWEEP)
-        tuning = self._config.tuning
-        for scenario in self._scenarios[len(state.tuned_us) :]:
-            run_round = self._rounds[len(state.tuned_us)]
-            found = tune_silo(run_round, tuning, config.seed, self._display, scenario.prefix)
-            state.tuned_us.append(found.constant_us)
-            state.exponential.append(found.exponential)
+        for scenario in self._scenarios[len(state.tuned) :]:
+            self._tune(scenario, self._rounds[len(state.tuned)])
             state.save(self._folder.path)
-        references = [tuned.silo() for tuned in state.tuned]
+        references = [tuned.subject() for tuned in state.tuned]
         self._objectives = self._found_objectives()
         self._pacing.settle(state.warmup)
         if self._encoding.scheduled:
             self._refuse_unschedulable()
-        start = warm_start(self._encoding, state.tuned_us, self._library)
+        start = self._warm_start()
         self._race.stretch = self._stretch(start)
         self._race.later_warmup = later_warmup(
             config.evaluation, state.warmup if settles_races(self._objectives[0]) else 0.0
@@ -205,6 +207,28 @@ class Training:
         self._save_policy(champion)
         return champion, state.tuned
 
+    def _tune(self, scenario: Scenario, run_round: RunRound) -> None:
+        """Find the reference of a scenario: the best of what needs no learning."""
+        state, config = self._state, self._config
+        if self._store is None:
+            found = tune_silo(run_round, config.tuning, config.seed, self._display, scenario.prefix)
+            state.tuned_us.append(found.constant_us)
+            state.exponential.append(found.exponential)
+            return
+        workers = scenario.config.machine.cores or len(os.sched_getaffinity(0))
+        plain = replace(self._store, name=TUNED_EXTERNAL)
+        best = tune_external(
+            run_round, plain, workers, config.tuning, config.seed, self._display, scenario.prefix
+        )
+        state.stores.append(dict(best.options))
+
+    def _warm_start(self) -> list[Candidate]:
+        """Return the policies from which the search starts."""
+        state = self._state
+        if self._store is None:
+            return warm_start(self._encoding, state.tuned_us, self._library)
+        return store_start(self._encoding, state.stores, self._library)
+
     def _begin(self, phase: Phase) -> None:
         """Set the settings of a phase, shortened to the budget."""
         self._config = self._pacing.settings(phase, self._state.seconds)
@@ -215,8 +239,10 @@ class Training:
         Raises:
             MeasuringError: a workload has no hints.
         """
-        scheduled = replace(static_silo(1.0), schedule={"policy": "smf"})
-        for scenario, run_round in zip(self._scenarios, self._rounds, strict=True):
+        for scenario, run_round, tuned in zip(
+            self._scenarios, self._rounds, self._state.tuned, strict=True
+        ):
+            scheduled = replace(tuned.subject(), schedule={"policy": "smf"})
             for _, outcome in run_round([scheduled], BRIEFLY_S, warmup=0.0, seed=self._config.seed):
                 if isinstance(outcome, MeasuringError):
                     raise MeasuringError(
@@ -289,7 +315,8 @@ class Training:
     @property
     def reference_name(self) -> str:
         """Return the name of the policy that fitness is relative to."""
-        return TUNED
+        tuned = self._state.tuned
+        return tuned[0].name if tuned else ""
 
     @property
     def _progress(self) -> tuple[float, float | None]:
@@ -443,7 +470,7 @@ class Training:
             last, best = state.history[-1], best_curve(state.history)[-1]
             words = last.incumbent_words
             if last.excess <= 1.0:
-                words += f", best {best:.3f} × {TUNED}"
+                words += f", best {best:.3f} × {self.reference_name}"
         return f"incumbent {words}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
@@ -527,7 +554,7 @@ class Training:
         )
 
     def _front(
-        self, champion: Candidate, tuned: Sequence[TunedBackoff], compared: Comparison
+        self, champion: Candidate, tuned: Sequence[Reference], compared: Comparison
     ) -> Front | None:
         """Return the front of the policies that pass the check, if one is requested."""
         adapted = dict.fromkeys(map(self._adapted, self._samples.front(FRONT_MAX)))

@@ -11,7 +11,6 @@ from pathlib import Path
 from envs import (
     THREADS,
     subject_of,
-    untuned,
 )
 from policies import (
     SCHEDULE,
@@ -20,6 +19,7 @@ from policies import (
     open_policy,
 )
 from policies.policy_digest import policy_digest
+from policies.protocol import TABLE
 from policies.schedule import PARAMETERS, POLICY
 from trainer.classifier.document import read_classifier
 from trainer.config import TrainConfig, TrainedObjectiveConfig
@@ -33,6 +33,7 @@ from trainer.policy_registry import refuse_bad_model
 from trainer.scenario import Scenario, single_scenario
 from trainer.search import build_search
 from trainer.search.space import space_of
+from trainer.store_training import check_store_training, untuned_reference
 
 DIGITS = 12
 """Digits of a digest in settings and messages."""
@@ -92,8 +93,9 @@ def check_settings(
             "mlflow.enabled=false"
         )
     build_search(config.search, space, [], config.seed)
+    check_store_training(config, scenarios)
     for name in config.baselines:
-        subject_of(name, signature, untuned)
+        subject_of(name, signature, lambda: untuned_reference(config.search))
 
 
 def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) -> dict[str, str]:
@@ -120,6 +122,8 @@ def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) 
         # The meaning of a vector depends on these.
         cells = (f"{cell.name} {cell.choices} {cell.default}" for cell in (POLICY, *PARAMETERS))
         settings["the schedule's cells"] = ", ".join(cells)
+    if config.search.protocols != [TABLE]:
+        settings["search.protocols"] = ", ".join(config.search.protocols)
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),

@@ -18,7 +18,7 @@ import pytest
 import engine
 from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, subject_of, untuned
 from envs.baselines import UnknownPolicyError
-from envs.subject import EXTERNAL
+from policies.protocol import EXTERNAL
 from tests.waiting import wait_until
 from trainer.command.errors import INTERRUPTED
 

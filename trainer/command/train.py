@@ -58,6 +58,7 @@ from trainer.run_settings import check_settings, measuring_settings
 from trainer.run_version import heddle_version
 from trainer.scenario import Scenario
 from trainer.shell_words import heddle_command
+from trainer.store_training import with_store_baselines
 from trainer.sweep_folder import Sweep
 from trainer.verdict import Kind, Verdict
 
@@ -177,6 +178,7 @@ def checked(
         signature = common_signature(scenarios)
         for scenario in scenarios:
             load_engine().check_machine(scenario.config.machine.options())
+        config = with_store_baselines(config)
         check_settings(config, signature, scenarios)
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -183,9 +183,14 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
             f"{folder.path}: was trained for several workloads (robust.scenarios), but a contest "
             "compares scores on one; heddle evaluate measures tables on all of them"
         )
+    if state.stores:
+        raise CheckpointError(
+            f"{folder.path}: was trained in front of an external store, and a contest compares "
+            "scores in the engine; heddle evaluate measures policies in the store"
+        )
     if not state.tuned_us:
         raise CheckpointError(f"{folder.path}: has no reference; repeat the run")
-    (tuned,) = state.tuned
+    (tuned,) = state.backoffs
     signature = workload_signature(load_engine(), workload_options(config.workload))
     encoding = (
         Encoding.of_vector(signature, state.incumbents[-1].vector)

@@ -63,6 +63,7 @@ def tune_external(
     tuning: TuningConfig,
     seed: int,
     display: Display,
+    where: str = "",
 ) -> Subject:
     """Return an external store with the settings with which it is fastest (`external_tuned`).
 
@@ -73,12 +74,13 @@ def tune_external(
         tuning: the amount of measuring.
         seed: of the inputs and of the order.
         display: shows the progress.
+        where: a prefix for the messages.
     """
     tried = settings(subject, workers)
     plan = _plan(tuning)
-    counter = Counter(display, f"tune {subject.name}", runs_of(plan, len(tried)))
+    counter = Counter(display, f"{where}tune {subject.name}", runs_of(plan, len(tried)))
     sweep = sweep_external(run_round, tried, plan, seed, counter.step)
-    display.say(f"{subject.name}: {sweep.words}")
+    display.say(f"{where}{subject.name}: {sweep.words}")
     return sweep.best
 
 

@@ -38,6 +38,7 @@ from trainer.progress import Display
 from trainer.record import Record
 from trainer.run_settings import check_settings
 from trainer.shell_words import heddle_command
+from trainer.store_training import refuse_store
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ def _checked_signature(config: TrainConfig) -> Signature:
     try:
         signature = workload_signature(load_engine(), workload_options(config.workload))
         load_engine().check_machine(config.machine.options())
+        refuse_store(config.search, "heddle nightly")
         check_settings(config, signature)
     except TraceError:
         raise

@@ -85,12 +85,13 @@ def train_candidate(
     try:
         start = starting_points(champion, space_of(config.search, signature).encoding)
         training = Training(config, signature, folder, backend, display, record, start)
-        _, (tuned,) = training.learn()
+        training.learn()
     finally:
         backend.close()
     candidate = replace(load(folder.policy, signature), name=night.path.name)
     save(candidate, night.candidate)
     state = Checkpoint.load(folder.path)
+    (tuned,) = state.backoffs
     return Trained(candidate, tuned, state.evaluations, state.seconds, training.objectives[0])
 
 

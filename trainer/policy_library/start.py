@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, resolve
+from policies.protocol import EXTERNAL, protocol_name
 from policies.shipped import library_names, library_path
 from policies.training_places import TrainingPlace, training_places
 from trainer.config import TrainingConfig, workload_options
@@ -46,6 +47,13 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
             except PolicyFileError as error:
                 raise PolicyFileError(f"search.start: {error}") from error
         for origin, document in named.items():
+            if encoding.stores and protocol_name(document.protocol) != EXTERNAL:
+                if name == LIBRARY:
+                    continue
+                raise PolicyFileError(
+                    f"search.start: {origin}: has no effect in front of a store; name a policy "
+                    f"under {EXTERNAL}"
+                )
             if not encoding.scheduled:  # a search without schedules starts without one
                 document = replace(document, schedule=None)
             try:

@@ -300,7 +300,9 @@ def _curves(runs: Sequence[SavedRun]) -> str | None:
     if not histories:
         return None
     with style():
-        return as_svg(histories_figure(histories, TUNED), "curves")
+        references = {_reference(run) for run in runs}
+        name = references.pop() if len(references) == 1 else "each run's reference"
+        return as_svg(histories_figure(histories, name), "curves")
 
 
 def _worth_showing(key: str) -> bool:
@@ -422,7 +424,7 @@ def _facts(run: SavedRun) -> list[Fact]:
         )
     facts.append(Fact("Seed", str(run.settings.get("seed", "unknown"))))
     for scenario, tuned in zip(run.scenarios, state.tuned, strict=False):
-        facts.append(Fact(f"Tuned Silo{_in(scenario)}", tuned.words))
+        facts.append(Fact(f"{_reference_words(run)}{_in(scenario)}", tuned.words))
     if run.policy is not None and run.policy.protocol is not None:
         words = protocol_words(run.policy.protocol, run.policy.signature.type_names)
         facts.append(Fact("Protocol", words))
@@ -437,6 +439,21 @@ def _facts(run: SavedRun) -> list[Fact]:
     return facts
 
 
+def _reference(run: SavedRun) -> str:
+    """Return the name of what fitness is relative to."""
+    return run.checkpoint.tuned[0].name if run.checkpoint.tuned else TUNED
+
+
+def _reference_words(run: SavedRun) -> str:
+    return "Tuned store" if run.checkpoint.stores else "Tuned Silo"
+
+
+def _reference_note(run: SavedRun) -> str:
+    if run.checkpoint.stores:
+        return f"{_reference(run)}, the store with its best settings"
+    return f"{_reference(run)}, Silo with its best backoff"
+
+
 def _candidates(run: SavedRun) -> str:
     count, scenarios = run.checkpoint.evaluations, len(run.scenarios)
     each = f", each in {scenarios} scenarios," if scenarios > 1 else ""
@@ -448,19 +465,19 @@ def _add_curve(view: RunView, run: SavedRun, number: int) -> None:
     if not history:
         return
     with style():
-        view.curve = as_svg(history_figure(history, TUNED), f"curve{number}")
+        view.curve = as_svg(history_figure(history, _reference(run)), f"curve{number}")
     last = history[-1]
     incumbent = f"The incumbent's current estimate is {last.incumbent_words}"
-    view.curve_note = f"Throughput relative to {TUNED}, Silo with its best backoff. {incumbent}."
+    view.curve_note = f"Throughput relative to {_reference_note(run)}. {incumbent}."
     if last.scores and run.combination is not None:
         each = ", ".join(
             f"{score:.3f} at {scenario.label}"
             for score, scenario in zip(last.scores, run.scenarios, strict=False)
         )
         view.curve_note = (
-            f"The {run.combination} over the scenarios of throughput relative to {TUNED}, Silo "
-            f"with its best backoff in each scenario. {incumbent}; the best of the last generation "
-            f"{last.best:.3f}: {each}."
+            f"The {run.combination} over the scenarios of throughput relative to "
+            f"{_reference_note(run)} in each scenario. {incumbent}; the best of the last "
+            f"generation {last.best:.3f}: {each}."
         )
     view.curve_note += " The short runs of the search overestimate it."
     if all(
@@ -556,7 +573,7 @@ def _add_variances(
     view: RunView, run: SavedRun, policy: PolicyDocument, config: ReportConfig, number: int
 ) -> None:
     """Add the section of each scenario on virtual cores that has a verdict."""
-    tuned = run.checkpoint.tuned
+    tuned = run.checkpoint.backoffs
     for at, scenario in enumerate(run.scenarios):
         if not scenario.virtual or scenario.best is None:
             continue

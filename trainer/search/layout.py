@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from random import Random
 
 from policies import Encoding, Signature
 from policies.conflicts import last_conflicting_access
@@ -92,8 +94,32 @@ class Layout:
         return self._encoding.protocol_cells
 
     def rule(self) -> list[int]:
-        """The cells of the protocol and of its rule for conflicts."""
-        return self._of_kind("protocol", "conflict")
+        """The cells of the protocol and of its options, without those of the grant policy."""
+        return self._of_kind("protocol", "option")
+
+    def option(self, name: str) -> int:
+        """The cell of an option."""
+        return self._encoding.names.index(f"protocol.{name}")
+
+    def needs(self, cell: int, vector: Sequence[int], random: Random) -> dict[int, int]:
+        """What must change in a table for the option of a cell to have an effect.
+
+        Args:
+            cell: of an option.
+            vector: the table.
+            random: draws among several values that would do.
+        """
+        protocols = self._encoding.protocol
+        option = protocols.options[cell - self.protocol.start - 1]
+        changed = {self.protocol.start: protocols.names.index(protocols.owner(option))}
+        names = [each.name for each in protocols.options]
+        for other in (name for name in option.needs if name in names):
+            needed, allowed = self.option(other), option.needs[other]
+            choices = self._encoding.cells[needed].choices
+            if choices[vector[needed]] not in allowed:
+                found = [value for value, choice in enumerate(choices) if choice in allowed]
+                changed[needed] = random.choice(found)
+        return changed
 
     def grants(self) -> list[int]:
         """The cells of the grant policy, without the ranks."""

@@ -316,14 +316,14 @@ def schedule(draw: Moves, context: Context) -> Change:
 
 
 def protocol(draw: Moves, context: Context) -> Change:
-    """Change the protocol, or the rule for conflicts of two-phase locking."""
+    """Change the protocol, or one of its options, with what the option needs to have an effect."""
     if not draw.layout.protocol:
         return {}
-    name, *rules = draw.layout.rule()
-    changes = [{name: value} for value in draw.values(name)]
-    for rule in rules:
-        locking = draw.layout.value_of(name, LOCKING)
-        changes += [{name: locking, rule: value} for value in draw.values(rule)]
+    name, *options = draw.layout.rule()
+    changes: list[Change] = [{name: value} for value in draw.values(name)]
+    for option in options:
+        needed = draw.layout.needs(option, context.vector, draw.random)
+        changes += [{**needed, option: value} for value in draw.values(option)]
     return draw.one_of(changes, context)
 
 
@@ -333,7 +333,7 @@ def grant(draw: Moves, context: Context) -> Change:
     if not layout.grants():
         return {}
     policy, *options = layout.grants()
-    name, rule = layout.rule()
+    name, rule = layout.rule()[0], layout.option("conflict")
     detects = {name: layout.value_of(name, LOCKING), rule: layout.value_of(rule, "detect")}
     ranks = draw.open(layout.ranks())
     at = draw.random.random()

@@ -12,7 +12,7 @@ from trainer.search.space import Space
 CELLS_OF_A_KIND = 1.5
 """Average number of cells that `mutate_kind` changes."""
 
-PROTOCOL_KINDS = ("protocol", "conflict", "grant", "rank")
+PROTOCOL_KINDS = ("protocol", "option", "grant", "rank")
 """The kinds of the cells of the protocol."""
 
 

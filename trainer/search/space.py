@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 from envs.engine_interface import load_engine
+from envs.subject import Subject
 from policies import (
     ACTION_GROUPS,
     GRANT,
@@ -24,7 +25,15 @@ from policies import (
     action_group,
     resolve,
 )
-from policies.protocol import LOCKING, PROTOCOLS, TABLE
+from policies.protocol import (
+    EXTERNAL,
+    IN_MEMORY,
+    LOCKING,
+    PROTOCOLS,
+    TABLE,
+    parse_typed,
+    runs_in_store,
+)
 from policies.schedule import NamedClassifier, schedules
 from trainer.classifier.document import read_classifier
 from trainer.config import SearchConfig
@@ -85,11 +94,17 @@ class Space:
             )
 
     def _restrict_protocols(self, chosen: Sequence[int]) -> None:
-        """Allow only some protocols; without the table its rows have no effect."""
-        values = list(self._values)
-        values[self._encoding.protocol_cells.start] = tuple(sorted(chosen))
+        """Allow only some protocols; without the table its rows have no effect.
+
+        In an external store neither has the backoff, which is the protocol's own.
+        """
+        encoding, values = self._encoding, list(self._values)
+        values[encoding.protocol_cells.start] = tuple(sorted(chosen))
         if 0 not in chosen:
-            for cell in self._encoding.cc_cells:
+            for cell in encoding.cc_cells:
+                values[cell] = (self._base[cell],)
+        if all(map(runs_in_store, (encoding.protocol.names[number] for number in chosen))):
+            for cell in encoding.backoff_cells:
                 values[cell] = (self._base[cell],)
         self._values = tuple(values)
 
@@ -153,7 +168,7 @@ def space_of(config: SearchConfig, signature: Signature) -> Space:
 
     Raises:
         ValueError: `search.actions` names no action group, or leaves nothing to search;
-            `search.protocols` names no protocol.
+            `search.protocols` names no protocol, or an external store and other protocols.
         PolicyFileError: `search.base` is no policy for the workload, or one of `search.classifiers`
             no classifier for it.
     """
@@ -170,6 +185,11 @@ def space_of(config: SearchConfig, signature: Signature) -> Space:
         base = encoding.encode(document)
     except PolicyFileError as error:
         raise PolicyFileError(f"search.base: {error}") from error
+    if encoding.stores and not encoding.is_external(base):
+        raise PolicyFileError(
+            f"search.base: {config.base} has no effect in front of a store; name a policy under "
+            f"{EXTERNAL}, or leave it out"
+        )
     return Space(encoding, config.actions, base, protocols)
 
 
@@ -181,7 +201,9 @@ def _protocols(config: SearchConfig) -> list[str]:
     """
     names = list(dict.fromkeys(config.protocols))
     typed = f"search.protocols=[{','.join(config.protocols)}]"
-    if unknown := [name for name in names if name not in PROTOCOLS]:
+    if any(map(runs_in_store, names)):
+        return _store(names, typed, config)
+    if unknown := [name for name in names if name not in IN_MEMORY]:
         raise ValueError(
             f"{typed}: no such protocol: {', '.join(unknown)}; use some of {', '.join(PROTOCOLS)}"
         )
@@ -193,6 +215,40 @@ def _protocols(config: SearchConfig) -> list[str]:
             "search.protocols"
         )
     return names
+
+
+def _store(names: Sequence[str], typed: str, config: SearchConfig) -> list[str]:
+    """Return the only protocol of a search in front of an external store.
+
+    Raises:
+        ValueError: there are others, the actions need another one, or its options are wrong.
+    """
+    if len(names) > 1:
+        raise ValueError(
+            f"{typed}: {EXTERNAL} runs in a store, and the others in the engine; name it alone"
+        )
+    if GRANT in config.actions:
+        raise ValueError(f"{typed}: has no grant policy; leave {GRANT} out of search.actions")
+    parsed = parse_typed(names[0])
+    assert parsed is not None
+    try:
+        load_engine().check_protocol(*parsed)
+    except ValueError as error:
+        raise ValueError(f"search.protocols: {error}") from None
+    return list(names)
+
+
+def store_of(config: SearchConfig) -> Subject | None:
+    """Return the external store that a search is in front of; None if it is in the engine.
+
+    The settings must be valid (`space_of`).
+    """
+    name = config.protocols[0] if config.protocols else TABLE
+    if not runs_in_store(name):
+        return None
+    parsed = parse_typed(name)
+    assert parsed is not None
+    return Subject(name, EXTERNAL, options=parsed[1])
 
 
 def _classifiers(config: SearchConfig, signature: Signature) -> tuple[NamedClassifier, ...]:
