@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from policies import ACTION_GROUPS, SCHEDULE, Encoding, Signature, build_seed
-from policies.protocol import PROTOCOLS, TABLE
+from policies.protocol import IN_MEMORY, TABLE
 from policies.signature import Access, TransactionType
 from trainer.search.blame import Blame, blame_of
 from trainer.search.layout import Layout
@@ -34,7 +34,7 @@ def changed(encoding: Encoding, before: Table, after: Table) -> list[str]:
     return [names[i] for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
 
 
-OTHERS = tuple(name for name in PROTOCOLS if name != TABLE)
+OTHERS = tuple(name for name in IN_MEMORY if name != TABLE)
 
 
 @pytest.mark.parametrize("name", MOVES)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policies import ACTION_GROUPS, GRANT, SCHEDULE, Signature, validate
-from policies.protocol import LOCKING, PROTOCOLS, TABLE, protocol_name
+from policies.protocol import IN_MEMORY, LOCKING, TABLE, protocol_name
 from tests.slow import some_slow
 from tests.trainer.dummy_search import Dummy, DummyConfig
 from tests.trainer.fake_signatures import SIGNATURES
@@ -36,7 +36,7 @@ def make(name: str, signature: Signature, seed: int = 1, **changed: object) -> t
 @pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
 @pytest.mark.slow
 def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
-    search, space = make(name, tpcc, protocols=list(PROTOCOLS), actions=ALL)
+    search, space = make(name, tpcc, protocols=list(IN_MEMORY), actions=ALL)
     found: dict[str, set[object]] = {"grant": set(), "rank": set()}
     names = set()
 
@@ -54,7 +54,7 @@ def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
             for option, values in found.items():
                 values.add(options.get(option))
     # A random walk from one table does not have the warm start.
-    assert names == set(PROTOCOLS) or name == "dummy"
+    assert names == set(IN_MEMORY) or name == "dummy"
     if name in FAR:
         assert len(found["grant"]) > 3
         assert len(found["rank"]) > 1
@@ -63,7 +63,7 @@ def test_every_search_tries_every_protocol(name: str, tpcc: Signature) -> None:
 @pytest.mark.parametrize("name", some_slow(NAMES, ["reduction"]))
 @pytest.mark.slow
 def test_a_search_over_protocols_resumes_identically(name: str, tpcc: Signature) -> None:
-    settings = {"protocols": list(PROTOCOLS), "actions": ALL}
+    settings = {"protocols": list(IN_MEMORY), "actions": ALL}
     straight, _ = make(name, tpcc, 5, **settings)
     asked = play(straight, noise, 96)
     stopped, _ = make(name, tpcc, 5, **settings)
@@ -95,7 +95,7 @@ def test_the_grant_policy_is_searched_alone_or_with_the_schedule(
 
 @pytest.mark.slow
 def test_guided_search_finds_the_protocol_and_the_ranks_that_win(tpcc: Signature) -> None:
-    search, space = make("guided", tpcc, protocols=list(PROTOCOLS), actions=ALL)
+    search, space = make("guided", tpcc, protocols=list(IN_MEMORY), actions=ALL)
 
     def worth(candidate: Candidate) -> float:
         protocol = space.encoding.decode(candidate.vector, "x").protocol
@@ -143,7 +143,7 @@ def test_settings_that_leave_nothing_are_refused(
 
 
 def test_measurements_reach_the_tables_that_were_proposed(tpcc: Signature) -> None:
-    search, _ = make("evolution", tpcc, protocols=list(PROTOCOLS), actions=ALL)
+    search, _ = make("evolution", tpcc, protocols=list(IN_MEMORY), actions=ALL)
     candidates = search.ask(search.batch)
     search.tell(candidates, [Measured(1.0) for _ in candidates])
     assert search.ask(search.batch)

@@ -266,7 +266,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ),
         ("machine=abacus", "there is no such machine; there are threads, virtual"),
         ("machine=vitual", "did you mean virtual?"),
-        ("timing=fast", "there are slow_store, threads, virtual"),
+        ("timing=fast", "there are slow_store, store, threads, virtual"),
         ("machine.skew_ns=0", "there is no setting machine.skew_ns"),
         ("machine/costs=paper", "machine/costs"),
         ("validation.cores=0", "validation.cores=0: must be at least 1"),

@@ -59,7 +59,9 @@ def test_it_learns_resumes_and_is_measured_again(
     assert "external_tuned (2 at a time" in found.stdout
     assert "silo" not in found.stdout
     (folder,) = (path.parent for path in tmp_path.glob("runs/*/policy.json"))
-    assert (folder / "report.html").exists(), found.output
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Tuned store" in page
+    assert "the nearest seed" not in page  # a table has no effect there
     state = Checkpoint.load(folder)
     assert state.tuned[0].name == "external_tuned"
     assert state.stores[0]["durability"] == "off"

@@ -20,7 +20,7 @@ from policies.in_words import (
     schedule_words,
     type_words,
 )
-from policies.protocol import protocol_words
+from policies.protocol import EXTERNAL, protocol_name, protocol_words
 from traces.spelling import visible
 from trainer.config import ReportConfig
 from trainer.outcome import LEARNED
@@ -334,7 +334,8 @@ def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bo
         shown = comparison_view(comparison, label, verdict) if comparison is not None else None
         if shown is not None:
             view.comparisons.append(shown)
-    if run.policy is not None:
+    # In an external store neither the table nor the engine's virtual cores say anything.
+    if run.policy is not None and protocol_name(run.policy.protocol) != EXTERNAL:
         seeds = by_nearness(run.policy)
         seed, explanation = next(pair for pair in seeds if config.beside in (None, pair[0].name))
         view.distances = [
