@@ -52,6 +52,7 @@ class MachineSession final : public Session {
     validate(options, {.workload = database_->workload(),
                        .signature = signature(),
                        .has_hints = database_->has_hints(),
+                       .hints_optional = database_->hints_optional(),
                        .samples_timelines = M::kSamples,
                        .single_threaded = M::kSingleThreaded});
     return run_validated(options, interrupted);

@@ -24,13 +24,18 @@ constexpr std::size_t kMostIntervals = 100'000;
 /// and those of all cores in one order.
 std::size_t bytes_of_events(std::size_t events) { return 2 * events * sizeof(TimelineEvent); }
 
+/// That a workload passes no hints, and how it would.
+std::string without_hints(const RunGround& ground) {
+  return "workload " + std::string(ground.workload) + " passes no hints of its keys" +
+         (ground.hints_optional ? " unless hints=writes or hints=all is set" : "");
+}
+
 /// What an external store cannot do together with the other options of a run.
 void validate(const ExternalOptions& external, const RunOptions& options, const RunGround& ground) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument(what); };
   if (external.locks != OutsideLocks::off && !ground.has_hints) {
-    refuse("workload " + std::string(ground.workload) +
-           " passes no hints of its keys, so nothing can be locked in front of the store: use "
-           "locks=off");
+    refuse(without_hints(ground) +
+           ", so nothing can be locked in front of the store: use locks=off");
   }
   if (external.merge == 1) return;
   if (schedules(options.schedule)) {
@@ -86,8 +91,7 @@ void validate(const RunOptions& options, const RunGround& ground) {
     refuse("backoff policy needs a policy, whose backoff table it follows");
   }
   if (!ground.has_hints && schedules(options.schedule)) {
-    refuse("workload " + std::string(ground.workload) +
-           " passes no hints of its keys, so nothing can be scheduled: use schedule.policy=fifo");
+    refuse(without_hints(ground) + ", so nothing can be scheduled: use schedule.policy=fifo");
   }
   const Sampling& sampling = options.timeline_sampling;
   if (!(sampling.share > 0) || !(sampling.share <= 1)) {

@@ -14,6 +14,7 @@ struct RunGround {
   std::string_view workload;
   const Signature& signature;
   bool has_hints;          ///< transactions of the workload pass hints
+  bool hints_optional;     ///< they do with the workload's option `hints`
   bool samples_timelines;  ///< the machine can record a part of a run
   bool single_threaded;    ///< the machine runs all workers in one thread
 };

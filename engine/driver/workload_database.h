@@ -116,7 +116,11 @@ class WorkloadDatabase final : public Database<M> {
     if constexpr (HasShares<W>) return workload_.share(type);
     return {};
   }
-  [[nodiscard]] bool has_hints() const override { return HasHints<W>; }
+  [[nodiscard]] bool has_hints() const override {
+    if constexpr (HasOptionalHints<W>) return workload_.passes_hints();
+    return HasHints<W>;
+  }
+  [[nodiscard]] bool hints_optional() const override { return HasOptionalHints<W>; }
   void hints([[maybe_unused]] const std::byte* input,
              [[maybe_unused]] Hints& hints) const override {
     if constexpr (HasHints<W>) workload_.hints(input_at(input), hints);

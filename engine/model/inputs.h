@@ -35,6 +35,8 @@ class Inputs {
 
   /// Whether transactions pass hints.
   [[nodiscard]] virtual bool has_hints() const = 0;
+  /// Whether an option of the workload, `hints`, decides that.
+  [[nodiscard]] virtual bool hints_optional() const { return false; }
   /// Appends the hints of an input.
   virtual void hints(const std::byte* input, Hints& hints) const = 0;
 

@@ -48,6 +48,12 @@ concept HasHints = requires(const W& workload, const typename W::Input& input, H
   workload.hints(input, hints);
 };
 
+/// A workload that passes hints only with an option.
+template <class W>
+concept HasOptionalHints = HasHints<W> && requires(const W& workload) {
+  { workload.passes_hints() } -> std::same_as<bool>;
+};
+
 /// A workload whose draws depend on one another, and which therefore knows the mix that they have
 /// in the long run: Inputs::share().
 template <class W>

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "model/hints.h"
 #include "model/random.h"
 #include "model/signature.h"
 #include "protocol/outcome.h"
@@ -59,6 +60,7 @@ class Replay {
   Replay(Storage<M>& storage, const Options& options)
       : program_(options.program),
         scan_length_(options.scan_length),
+        hinted_(options.hints),
         rotation_(*program_, storage.max_workers()) {
     if (options.recorded_arrivals) {
       arrivals_.emplace(program_, options.speed.value_or(1));
@@ -94,6 +96,20 @@ class Replay {
   }
   [[nodiscard]] double arrived(double us) const { return arrivals_->before(us); }
   [[nodiscard]] double begun() const { return static_cast<double>(shares_->given()); }
+
+  /// See HasOptionalHints, workload/concepts.h.
+  [[nodiscard]] bool passes_hints() const { return hinted_ != replay::Hinted::none; }
+
+  /// The keys of the recorded accesses; beyond the most that there may be, the last are left out.
+  void hints(const Input& input, Hints& hints) const {
+    const std::uint64_t end = program_->end_access(input.transaction);
+    for (std::uint64_t at = program_->first_access(input.transaction); at < end; ++at) {
+      const replay::Step& step = program_->step(input.type, at);
+      if (hinted_ != replay::Hinted::all && !writes(step)) continue;
+      if (hints.size() == Hints::kMost) return;
+      hints.add(last_state(step), word_of(key_of_access(step, at, input.round)));
+    }
+  }
 
   static int type_of(const Input& input) { return input.type; }
   /// The share of a type in the trace. A delayed transaction delays its session, not the others.
@@ -195,6 +211,10 @@ class Replay {
     return key_of(row, program_->born(step.table, row) ? round : 0);
   }
 
+  static bool writes(const replay::Step& step) {
+    return step.act != replay::Act::read && step.act != replay::Act::scan;
+  }
+
   /// The last of its states.
   static AccessId last_state(const replay::Step& step) {
     return static_cast<AccessId>(step.state + (step.act == replay::Act::remove ? 1 : 0));
@@ -243,6 +263,7 @@ class Replay {
 
   std::shared_ptr<const replay::Program> program_;
   std::uint32_t scan_length_;
+  replay::Hinted hinted_;
   replay::Rotation rotation_;
   std::optional<replay::Arrivals> arrivals_;
   std::optional<replay::Shares> shares_;  ///< if there are arrivals

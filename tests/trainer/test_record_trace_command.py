@@ -88,3 +88,23 @@ def test_invalid_settings_are_refused_before_a_run(
     assert refused.exit_code == 2, refused.output
     assert told in refused.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_replayed_trace_is_scheduled_by_the_keys_that_it_is_said_to_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "known"
+    assert record(f"output={folder}", "seconds=0.02", "sessions=8").exit_code == 0
+    words = ["workload=replay", f"workload.trace={folder}", "machine=virtual", "machine.cores=4"]
+    run = ["policy=silo+smf", "run.seconds=0.001", "run.warmup=0", "run.repeats=1"]
+    refused = CliRunner().invoke(heddle, ["evaluate", *words, *run])
+    assert refused.exit_code != 0
+    assert "passes no hints of its keys unless hints=writes or hints=all is set" in refused.output
+    for hints in ("writes", "all"):
+        known = CliRunner().invoke(heddle, ["evaluate", *words, f"workload.hints={hints}", *run])
+        assert known.exit_code == 0, known.output
+        assert "silo+smf" in known.stdout
+    checked = ["check", *words, "workload.hints=all", "policy=silo+smf", "random=0", "trials=2"]
+    found = CliRunner().invoke(heddle, checked)
+    assert found.exit_code == 0, found.output

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,10 +12,12 @@
 #include "alone.h"
 #include "dummy/workload.h"
 #include "model/signature.h"
+#include "program_file.h"
 #include "protocol/outcome.h"
 #include "workload/concepts.h"
 #include "workload/epinions.h"
 #include "workload/micro.h"
+#include "workload/replay.h"
 #include "workload/shop.h"
 #include "workload/shop_program.h"
 #include "workload/signature_check.h"
@@ -119,6 +122,60 @@ TEST(Hints, OfTheShopAreTrue) {
       3, 2,
       {{0, cart, 0}, {0, cart, 0}, {0, cart, 2}, {1, purchase, 1}, {0, purchase, 2}, {1, view, 0}});
   expect_true_hints<Shop>(ShopOptions::parse({{"program", file.path()}}), 100);
+}
+
+/// One session adds an order and drops it, so that every row is there when it is accessed.
+test::ProgramFile orders_program() {
+  return {R"(
+  "tables": [{"name": "goods", "rows": 2}, {"name": "orders", "rows": 1}],
+  "types": [
+    {"name": "order", "accesses": [
+      {"name": "look", "table": 0, "kind": "read"},
+      {"name": "sell", "table": 0, "kind": "update"},
+      {"name": "add", "table": 1, "kind": "insert"}]},
+    {"name": "cancel", "accesses": [
+      {"name": "list", "table": 1, "kind": "scan"},
+      {"name": "drop", "table": 1, "kind": "delete"}]}])",
+          1,
+          {{0, 0, {{0, 0}, {1, 0}, {1, 1}, {2, 0}}}, {0, 1, {{0, 0}, {1, 0}}}},
+          {0, 0, 1}};
+}
+
+TEST(Hints, OfAReplayAreTrue) {
+  const test::ProgramFile file = orders_program();
+  for (const char* hints : {"writes", "all"}) {
+    expect_true_hints<Replay>(ReplayOptions::parse({{"program", file.path()}, {"hints", hints}}),
+                              100);
+  }
+}
+
+TEST(Hints, OfAReplayAreThoseOfItsOption) {
+  const test::ProgramFile file = orders_program();
+  const std::vector<std::pair<std::string, std::vector<AccessId>>> expected{
+      {"none", {}}, {"writes", {1, 1, 2}}, {"all", {0, 1, 1, 2}}};
+  for (const auto& [name, states] : expected) {
+    Alone<Replay> alone(ReplayOptions::parse({{"program", file.path()}, {"hints", name}}));
+    EXPECT_EQ(alone.workload().passes_hints(), name != "none");
+    Hints hints;
+    const auto input = alone.next();
+    if (alone.workload().passes_hints()) alone.workload().hints(input, hints);
+    std::vector<AccessId> found;
+    for (const Hint& hint : hints) found.push_back(hint.state);
+    EXPECT_EQ(found, states) << name;
+  }
+}
+
+TEST(Hints, OfALongReplayHaveAnUpperBound) {
+  std::vector<test::ProgramFile::Access> accesses;
+  for (std::uint32_t row = 0; row < Hints::kMost + 10; ++row) accesses.push_back({0, row});
+  const test::ProgramFile file(R"(
+  "tables": [{"name": "goods", "rows": 138}],
+  "types": [{"name": "all", "accesses": [{"name": "sell", "table": 0, "kind": "update"}]}])",
+                               1, {{0, 0, accesses}}, std::vector<std::uint8_t>(138, 0));
+  Alone<Replay> alone(ReplayOptions::parse({{"program", file.path()}, {"hints", "writes"}}));
+  Hints hints;
+  alone.workload().hints(alone.next(), hints);
+  EXPECT_EQ(hints.size(), Hints::kMost);
 }
 
 TEST(Hints, OfSmallBankAreTrue) {

@@ -11,6 +11,14 @@
 
 namespace heddle {
 
+namespace replay {
+
+/// Of which accesses a transaction passes hints. A trace does not say which keys the application
+/// knows before it begins.
+enum class Hinted : std::uint8_t { none, writes, all };
+
+}  // namespace replay
+
 /// The options of the workload that replays a trace.
 struct ReplayOptions {
   replay::ProgramOption file;
@@ -18,6 +26,7 @@ struct ReplayOptions {
   std::uint32_t scan_length = 10;
   bool recorded_arrivals = false;
   std::optional<double> speed = {};  ///< default: 1
+  replay::Hinted hints = replay::Hinted::none;
 
   static constexpr std::uint32_t kLongestScan = 1'000'000;
   static constexpr double kSlowest = 1e-3;
@@ -32,6 +41,12 @@ struct ReplayOptions {
                 "with arrivals=recorded, the pace: 2 is twice as fast as the trace; null: 1");
     reader.integer("scan_length", scan_length, 1, kLongestScan,
                    "most rows that a scan visits; a trace has only the first row of a scan");
+    reader.choice("hints", hints,
+                  {{"none", replay::Hinted::none},
+                   {"writes", replay::Hinted::writes},
+                   {"all", replay::Hinted::all}},
+                  "keys that the application knows before a transaction begins, and by which it "
+                  "may be scheduled: those of rows that it writes, of all rows, or none");
   }
 
   /// Opens the program, and reads all of it.
