@@ -39,6 +39,7 @@ HEADERS = {
 STORES = {
     "libsqlite3-dev": ("sqlite", "sqlite3.h"),
     "libpq-dev": ("postgresql", "postgresql/libpq-fe.h"),
+    "librocksdb-dev": ("rocksdb", "rocksdb/utilities/transaction_db.h"),
 }
 # Programs that an extra uses and that are no Python: by Debian package, one of them, and where it
 # lies under /. What needs them does without where they can't be installed, and says so.

@@ -53,6 +53,11 @@ void ExternalOptions::read(OptionReader& reader) {
        {"read_committed", store::Isolation::read_committed}},
       "isolation level of the transactions; below serializable there are anomalies, unless "
       "locks=hints locks every row");
+  reader.choice(
+      "conflicts", conflicts,
+      {{"optimistic", store::Conflicts::optimistic}, {"locking", store::Conflicts::locking}},
+      "RocksDB's transactions; optimistic: what they have read is validated at the "
+      "commit; locking: they lock what they access");
   reader.text("dsn", dsn,
               "conninfo or URI of a PostgreSQL server, without a password; null: the store starts "
               "its own");
@@ -84,6 +89,7 @@ store::StoreSetup ExternalOptions::setup() const {
   return {.durability = durability,
           .begin = begin,
           .isolation = isolation,
+          .conflicts = conflicts,
           .dsn = dsn,
           .simulated_sync_us = sync_us};
 }

@@ -30,6 +30,7 @@ struct ExternalOptions {
   store::Durability durability = store::Durability::full;
   store::Begin begin = store::Begin::immediate;
   store::Isolation isolation = store::Isolation::serializable;
+  store::Conflicts conflicts = store::Conflicts::optimistic;
   std::string dsn;        ///< a server that is there already; empty: the store starts its own
   std::size_t merge = 1;  ///< most transactions of a worker that the store commits as one
   MergedReads reads = MergedReads::together;

@@ -83,9 +83,10 @@ void take_rows(Storage<M>& storage, T& table, store::Connection& connection, std
     return true;
   };
   constexpr std::size_t kRowsAtOnce = 1000;
-  store::require(connection, connection.scan(table.number(), KeyBytes(kWords, false).bytes(),
-                                             KeyBytes(kWords, true).bytes(),
-                                             store::Direction::ascending, kRowsAtOnce, take));
+  store::require(connection,
+                 connection.scan(table.number(), KeyBytes(kWords, false).bytes(),
+                                 KeyBytes(kWords, true).bytes(), store::Direction::ascending,
+                                 kRowsAtOnce, store::RowLock::shared, take));
   std::vector<Record<M>*> deleted;
   table.index().for_each([&](const auto&, Record<M>* record) {
     if (record->word.peek() != word) deleted.push_back(record);

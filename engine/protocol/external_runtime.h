@@ -17,6 +17,7 @@
 #include "protocol/external_entrance.h"
 #include "protocol/external_options.h"
 #include "protocol/external_population.h"
+#include "protocol/lock_plan.h"
 #include "protocol/protocol.h"
 #include "storage/storage.h"
 #include "storage/tid.h"
@@ -41,6 +42,7 @@ class ExternalRuntime {
         folder_(options_.folder),
         store_(store::find_store(options_.store)(store_setup(setup))),
         types_(accesses_of(setup.signature)),
+        reads_for_update_(plan_locks(setup.signature).reads_for_update),
         inputs_(setup.inputs),
         hinted_(setup.signature, setup.storage),
         locks_(&setup.stop.raw()),
@@ -58,6 +60,13 @@ class ExternalRuntime {
   [[nodiscard]] store::Access access_of(int type) const {
     const auto at = static_cast<std::size_t>(type);
     return at < types_.size() ? types_[at] : store::Access::read_only;
+  }
+
+  /// The lock of rows that a state reads: exclusive if the next access writes them.
+  [[nodiscard]] store::RowLock lock_of(AccessId state) const {
+    const auto at = static_cast<std::size_t>(state);
+    return at < reads_for_update_.size() && reads_for_update_[at] ? store::RowLock::exclusive
+                                                                  : store::RowLock::shared;
   }
 
   /// Whether only the locks in front of the store make its transactions serializable.
@@ -162,6 +171,7 @@ class ExternalRuntime {
   store::PrivateFolder folder_;
   std::unique_ptr<store::Store> store_;
   std::vector<store::Access> types_;
+  std::vector<bool> reads_for_update_;  ///< by state
   const Inputs* inputs_;
   HintedRows hinted_;
   KeyLocks locks_;

@@ -111,7 +111,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   template <class T>
   Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key,
                           std::uint32_t /*bytes*/, Record<M>* /*found*/ = nullptr) {
-    const std::uint32_t entry = look_up(state, table, key.words);
+    const std::uint32_t entry = look_up(state, table, key.words, runtime_.lock_of(state));
     if (entry == kNone || !exists(set_[entry])) return {};
     return {set_[entry].value, entry};
   }
@@ -131,7 +131,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   bool insert_row(AccessId state, T& table, const typename T::KeyType& key, const std::byte* row,
                   std::uint32_t bytes) {
     assert(bytes == table.row_bytes());
-    std::uint32_t entry = look_up(state, table, key.words);
+    std::uint32_t entry = look_up(state, table, key.words, store::RowLock::exclusive);
     if (doomed_ || (entry != kNone && exists(set_[entry]))) return false;
     if (entry == kNone) {
       entry = add(state, table, key.words, new_record(table), tid::kPlaceholder);
@@ -299,13 +299,13 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
 
   /// The entry of a row, which it reads unless it has it; kNone: the row does not exist, or the
   /// transaction has to stop.
-  std::uint32_t look_up(AccessId state, TableBase<M>& table, Words key) {
+  std::uint32_t look_up(AccessId state, TableBase<M>& table, Words key, store::RowLock lock) {
     if (doomed_ || !may_access(state, table, key, false)) return kNone;
     const std::uint32_t known = find(table, key);
     if (known != kNone) return known;
     Record<M>* record = new_record(table);
     const store::Status status =
-        connection_->get(table.number(), external::KeyBytes(key).bytes(),
+        connection_->get(table.number(), external::KeyBytes(key).bytes(), lock,
                          {record->payload(), external::value_bytes(table)});
     if (status == store::Status::absent || !accept(status, state)) return kNone;
     return add(state, table, key, record,
@@ -401,7 +401,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     const store::Status status = connection_->scan(
         table.number(), external::KeyBytes(lo).bytes(), external::KeyBytes(hi).bytes(),
         ascending ? store::Direction::ascending : store::Direction::descending, limit,
-        hand_out_stored);
+        runtime_.lock_of(state), hand_out_stored);
     if (!accept(status, state)) return false;
     if (more && !doomed_) (void)hand_out_own([](Words) { return true; });
     return !doomed_;

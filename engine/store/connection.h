@@ -37,6 +37,12 @@ enum class Access : std::uint8_t {
 };
 enum class Direction : std::uint8_t { ascending, descending };
 
+/// How a store that locks what a transaction reads locks a row.
+enum class RowLock : std::uint8_t {
+  shared,
+  exclusive,  ///< the transaction is going to write it
+};
+
 /// One client of a store, and its transaction. Used by one thread, except for interrupt().
 ///
 /// Tables are numbered as in StoreSetup::tables. A key is bytes that order as the rows do; a value
@@ -58,17 +64,18 @@ class Connection {
 
   virtual Status begin(Access access) = 0;
   /// Copies the row's value to `out`, which has the value's size.
-  virtual Status get(std::size_t table, Bytes key, std::span<std::byte> out) = 0;
+  virtual Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) = 0;
   virtual Status put(std::size_t table, Bytes key, Bytes value, Put how) = 0;
   /// Deletes a row that the transaction has read.
   virtual Status erase(std::size_t table, Bytes key) = 0;
   /// Visits the rows with keys in [lo, hi], bounds inclusive. Nothing is written meanwhile.
   /// @param expected the rows that the visit is likely to take; 0: unknown
   virtual Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
-                      std::size_t expected, Visit visit) = 0;
+                      std::size_t expected, RowLock lock, Visit visit) = 0;
   /// Marks a point of the transaction. There is at most one: a later call moves it.
   virtual Status savepoint() = 0;
-  /// Undoes what the transaction has written since savepoint(), and keeps the point.
+  /// Undoes what the transaction has written since savepoint(), and keeps the point. What it has
+  /// read stays protected.
   virtual Status rollback_to_savepoint() = 0;
   /// On any status but `ok` the transaction has no effect; after `lost` it may have one.
   virtual Status commit() = 0;

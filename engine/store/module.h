@@ -29,7 +29,7 @@ struct Module {
 };
 
 /// The number of the interface: to be raised when a class of connection.h or store.h changes.
-inline constexpr int kInterface = 5;
+inline constexpr int kInterface = 6;
 
 /// A function without arguments that returns a `const Module*`.
 inline constexpr const char* kModuleSymbol = "heddle_store_module";

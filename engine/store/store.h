@@ -34,6 +34,12 @@ enum class Begin : std::uint8_t {
   deferred,   ///< at its first write: it aborts if another has committed since its first read
 };
 
+/// How a store that offers both prevents conflicts.
+enum class Conflicts : std::uint8_t {
+  optimistic,  ///< what a transaction has read is validated when it commits
+  locking,     ///< a transaction locks what it accesses, until it has committed
+};
+
 /// What a store receives when a run starts.
 struct StoreSetup {
   std::vector<TableSpec> tables = {};
@@ -42,6 +48,7 @@ struct StoreSetup {
   Durability durability = Durability::full;
   Begin begin = Begin::immediate;
   Isolation isolation = Isolation::serializable;
+  Conflicts conflicts = Conflicts::optimistic;
   std::string dsn = {};         ///< a server that is there already; empty: the store starts its own
   std::size_t connections = 1;  ///< as many are open at the same time, one for each worker
   double simulated_sync_us = 0;  ///< a wait for the disk takes so long instead; 0: its own time

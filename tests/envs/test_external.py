@@ -38,6 +38,7 @@ needs_sqlite = pytest.mark.skipif(missing("sqlite") is not None, reason=str(miss
 needs_postgresql = pytest.mark.skipif(
     missing("postgresql") is not None, reason=str(missing("postgresql"))
 )
+needs_rocksdb = pytest.mark.skipif(missing("rocksdb") is not None, reason=str(missing("rocksdb")))
 POSTGRESQL = "external:store=postgresql:durability=off"
 
 
@@ -46,9 +47,23 @@ def opened() -> Evaluator:
     return Evaluator(WORKLOAD, 2)
 
 
-@needs_sqlite
-def test_a_run_is_consistent_and_leaves_no_folder(evaluator: Evaluator, tmp_path: Path) -> None:
-    names = ["external", f"external:durability=normal:folder={tmp_path}", "external:begin=deferred"]
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(
+            ["external", "external:durability=normal", "external:begin=deferred"],
+            marks=needs_sqlite,
+        ),
+        pytest.param(
+            ["external:store=rocksdb", "external:store=rocksdb:durability=off:conflicts=locking"],
+            marks=needs_rocksdb,
+        ),
+    ],
+)
+def test_a_run_is_consistent_and_leaves_no_folder(
+    names: list[str], evaluator: Evaluator, tmp_path: Path
+) -> None:
+    names = [*names, f"{names[-1]}:folder={tmp_path}"]
     subjects = [subject_of(name, evaluator.signature, untuned) for name in names]
     found = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 1, 0.0), seed=1)
     assert found.violations == []
@@ -56,23 +71,32 @@ def test_a_run_is_consistent_and_leaves_no_folder(evaluator: Evaluator, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-@needs_sqlite
-def test_a_killed_run_is_swept_by_the_next(evaluator: Evaluator, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("store", "file_of_the_database"),
+    [
+        pytest.param("sqlite", "database.sqlite-wal", marks=needs_sqlite),
+        pytest.param("rocksdb", "database/*.log", marks=needs_rocksdb),
+    ],
+)
+def test_a_killed_run_is_swept_by_the_next(
+    store: str, file_of_the_database: str, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    name = f"external:store={store}:folder={tmp_path}"
     script = f"""
         from envs import Evaluator, subject_of, untuned
         evaluator = Evaluator({WORKLOAD!r}, 2)
-        subject = subject_of("external:folder={tmp_path}", evaluator.signature, untuned)
+        subject = subject_of({name!r}, evaluator.signature, untuned)
         evaluator.run(subject, 60.0, warmup=0.0, seed=1)
     """
     running = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
     try:
-        while not list(tmp_path.glob("heddle-store-*/database.sqlite-wal")):
+        while not list(tmp_path.glob(f"heddle-store-*/{file_of_the_database}")):
             assert running.poll() is None
     finally:
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
     (left,) = tmp_path.iterdir()
-    subject = subject_of(f"external:folder={tmp_path}", evaluator.signature, untuned)
+    subject = subject_of(name, evaluator.signature, untuned)
     evaluator.run(subject, 0.05, warmup=0.0, seed=1)
     assert not left.exists()
     assert list(tmp_path.iterdir()) == []
@@ -189,6 +213,17 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder() -> None:
     [
         ("store=sqlite:dsn=host=db", "store sqlite has no option 'dsn'; .* postgresql"),
         ("store=postgresql:begin=deferred", "store postgresql has no option 'begin'; .* sqlite"),
+        ("store=sqlite:conflicts=locking", "store sqlite has no option 'conflicts'; .* rocksdb"),
+        pytest.param(
+            "store=rocksdb:isolation=read_committed",
+            "store rocksdb has no option 'isolation'; .* postgresql",
+            marks=needs_rocksdb,
+        ),
+        pytest.param(
+            "store=rocksdb:conflicts=off",
+            "'conflicts' is 'off'; allowed: one of optimistic, locking",
+            marks=needs_rocksdb,
+        ),
         ("store=postgresql:folder=/tmp:dsn=host=db", "leave it out with dsn="),
         ("store=postgresql:dsn=postgresql://me:abracadabra@db:5432/shop", "PGPASSWORD"),
         ("stor=postgresql:dsn=postgresql://me:abracadabra@db:5432/shop", "unknown option 'stor'"),

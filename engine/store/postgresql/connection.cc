@@ -102,7 +102,8 @@ Status PostgresqlConnection::begin(Access access) {
   return Status::ok;
 }
 
-Status PostgresqlConnection::get(std::size_t table, Bytes key, std::span<std::byte> out) {
+Status PostgresqlConnection::get(std::size_t table, Bytes key, RowLock /*lock*/,
+                                 std::span<std::byte> out) {
   add(Command::query, table, Operation::get, {key});
   const Status status = of_earlier(pipeline_.round_trip());
   if (status != Status::ok) return status;
@@ -130,7 +131,7 @@ Status PostgresqlConnection::erase(std::size_t table, Bytes key) {
 }
 
 Status PostgresqlConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
-                                  std::size_t expected, Visit visit) {
+                                  std::size_t expected, RowLock /*lock*/, Visit visit) {
   constexpr std::size_t kFirst = 16;
   constexpr std::size_t kMost = 4096;
   const bool ascending = direction == Direction::ascending;

@@ -24,11 +24,11 @@ class PostgresqlConnection final : public Connection {
   PostgresqlConnection(const StoreSetup& setup, const Address& address, const std::string& schema);
 
   Status begin(Access access) override;
-  Status get(std::size_t table, Bytes key, std::span<std::byte> out) override;
+  Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) override;
   Status put(std::size_t table, Bytes key, Bytes value, Put how) override;
   Status erase(std::size_t table, Bytes key) override;
   Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
-              Visit visit) override;
+              RowLock lock, Visit visit) override;
   Status savepoint() override;
   Status rollback_to_savepoint() override;
   Status commit() override;

@@ -52,7 +52,8 @@ Status SqliteConnection::begin(Access access) {
   return run(begin_writing_, "BEGIN IMMEDIATE");
 }
 
-Status SqliteConnection::get(std::size_t table, Bytes key, std::span<std::byte> out) try {
+Status SqliteConnection::get(std::size_t table, Bytes key, RowLock /*lock*/,
+                             std::span<std::byte> out) try {
   sqlite3_stmt* statement = tables_[table].get();
   bind(statement, 1, key);
   const int code = sqlite3_step(statement);
@@ -93,7 +94,7 @@ Status SqliteConnection::erase(std::size_t table, Bytes key) try {
 }
 
 Status SqliteConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
-                              std::size_t /*expected*/, Visit visit) try {
+                              std::size_t /*expected*/, RowLock /*lock*/, Visit visit) try {
   const TableStatements::Scan scan(tables_[table], direction);
   bind(scan.get(), 1, lo);
   bind(scan.get(), 2, hi);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,10 +25,10 @@ Trial trial_in(const std::string& store, std::uint64_t program) {
                     {"rollbacks", "10"}, {"audits", program % 3 == 0 ? "5" : "0"}};
   trial.seed = program;
   trial.run.protocol = "external";
-  trial.run.protocol_options = {{"store", store},
-                                {"durability", "off"},
-                                {"merge", std::to_string(1 + 4 * (program % 3))},
-                                {"reads", program % 2 == 0 ? "together" : "alone"}};
+  trial.run.protocol_options = store::test::options_of(store);
+  trial.run.protocol_options["durability"] = "off";
+  trial.run.protocol_options["merge"] = std::to_string(1 + 4 * (program % 3));
+  trial.run.protocol_options["reads"] = program % 2 == 0 ? "together" : "alone";
   if (store == "sqlite" && program % 2 != 0) trial.run.protocol_options["begin"] = "deferred";
   trial.run.seconds = scaled_seconds(0.05);
   return trial;
@@ -40,7 +42,8 @@ class ExternalTrials : public testing::TestWithParam<std::string> {};
 
 TEST_P(ExternalTrials, AreSerializable) {
   store::test::add_test_stores();
-  if (const auto why = store::test::why_missing(GetParam())) GTEST_SKIP() << *why;
+  if (const auto why = store::test::why_missing(store::test::store_of(GetParam())))
+    GTEST_SKIP() << *why;
   std::uint64_t checked = 0;
   for (std::uint64_t program = 0; program < scaled(10); ++program) {
     SCOPED_TRACE("program " + std::to_string(program));
@@ -51,12 +54,10 @@ TEST_P(ExternalTrials, AreSerializable) {
   EXPECT_GT(checked, 0U);
 }
 
-#if defined(__SANITIZE_THREAD__)  // see store/connection_test.cc
-INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map"),
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::ValuesIn(store::test::tested_stores()),
                          [](const auto& test) { return test.param; });
-#else
-INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::Values("map", "sqlite", "postgresql"),
-                         [](const auto& test) { return test.param; });
+
+#if !defined(__SANITIZE_THREAD__)  // see tested_stores()
 
 /// What PostgreSQL does not isolate below SERIALIZABLE.
 TEST(ExternalLevels, ThatLoseUpdatesAreFound) {
@@ -71,6 +72,103 @@ TEST(ExternalLevels, ThatLoseUpdatesAreFound) {
     EXPECT_GT(found, 0U) << isolation;
   }
 }
+
+/// A seeded fault: ranges are read in another transaction, and only the rows that were found are
+/// part of this one. So it is with RocksDB's own scans.
+class RangesOutside final : public store::test::Forwarding {
+ public:
+  RangesOutside(std::unique_ptr<store::Connection> inner, std::unique_ptr<store::Connection> other)
+      : Forwarding(std::move(inner)), other_(std::move(other)) {}
+
+  store::Status begin(store::Access access) override {
+    only_reads_ = access == store::Access::read_only;
+    return Forwarding::begin(access);
+  }
+  store::Status scan(std::size_t table, store::Bytes lo, store::Bytes hi,
+                     store::Direction direction, std::size_t expected, store::RowLock lock,
+                     Visit visit) override {
+    if (only_reads_) return Forwarding::scan(table, lo, hi, direction, expected, lock, visit);
+    store::Status status = other_->begin(store::Access::read_only);
+    if (status != store::Status::ok) return status;
+    store::Status read = store::Status::ok;
+    const auto read_here = [&](store::Bytes key, store::Bytes value) {
+      std::vector<std::byte> current(value.size());
+      read = get(table, key, lock, current);
+      return read == store::Status::absent || (read == store::Status::ok && visit(key, current));
+    };
+    status = other_->scan(table, lo, hi, direction, expected, lock, read_here);
+    (void)other_->commit();
+    return status == store::Status::ok && read != store::Status::absent ? read : status;
+  }
+
+ private:
+  std::unique_ptr<store::Connection> other_;
+  bool only_reads_ = false;
+};
+
+class StoreWithRangesOutside final : public store::Store {
+ public:
+  explicit StoreWithRangesOutside(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
+
+  std::unique_ptr<store::Filler> fill() override { return inner_->fill(); }
+  std::unique_ptr<store::Connection> connect() override {
+    return std::make_unique<RangesOutside>(inner_->connect(), inner_->connect());
+  }
+  void wake() override { inner_->wake(); }
+  [[nodiscard]] std::uint64_t syncs() const override { return inner_->syncs(); }
+
+ private:
+  std::unique_ptr<store::Store> inner_;
+};
+
+/// Few rows that all transactions scan, and into which they insert.
+Trial phantom_trial(const std::string& store, std::uint64_t seed) {
+  Trial trial;
+  trial.workload = {{"name", "ycsb"}, {"index", "ordered"}, {"records", "60"},    {"theta", "0"},
+                    {"read", "0"},    {"rmw", "20"},        {"scan", "30"},       {"insert", "30"},
+                    {"delete", "20"}, {"operations", "3"},  {"scan_length", "20"}};
+  trial.seed = seed;
+  trial.run.protocol = "external";
+  trial.run.protocol_options = store::test::options_of(store);
+  trial.run.protocol_options["durability"] = "off";
+  trial.run.seconds = scaled_seconds(0.1);
+  return trial;
+}
+
+class ExternalRanges : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (const auto why = store::test::why_missing("rocksdb")) GTEST_SKIP() << *why;
+  }
+};
+
+TEST_P(ExternalRanges, HaveNoPhantoms) {
+  std::uint64_t checked = 0;
+  for (std::uint64_t seed = 0; seed < scaled(10); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Verdict verdict = verdict_on(phantom_trial(GetParam(), seed));
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    checked += verdict.report.transactions;
+  }
+  EXPECT_GT(checked, 0U);
+}
+
+TEST_P(ExternalRanges, ThatAreNotProtectedAreFound) {
+  const store::Conflicts conflicts = store::test::conflicts_of(GetParam());
+  store::add_store("unranged", [conflicts](const store::StoreSetup& setup) {
+    store::StoreSetup changed = setup;
+    changed.conflicts = conflicts;
+    return std::make_unique<StoreWithRangesOutside>(store::find_store("rocksdb")(changed));
+  });
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 40 && found == 0; ++seed) {
+    found = verdict_on(phantom_trial("unranged", seed)).report.anomalies.size();
+  }
+  EXPECT_GT(found, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalRanges, testing::Values("rocksdb", "rocksdb_locking"),
+                         [](const auto& test) { return test.param; });
 #endif
 
 /// A store that refuses a write now and then, so that groups fail, and their transactions run

@@ -34,9 +34,11 @@ const OptionMap kYcsb{{"name", "ycsb"}, {"index", "ordered"}, {"records", "200"}
                       {"insert", "20"}, {"delete", "20"},     {"operations", "4"}};
 
 RunOptions in_store(const std::string& store, double seconds) {
-  return {.protocol = "external",
-          .protocol_options = {{"store", store}, {"durability", "off"}},
-          .seconds = test::scaled_seconds(seconds)};
+  RunOptions options{.protocol = "external",
+                     .protocol_options = store::test::options_of(store),
+                     .seconds = test::scaled_seconds(seconds)};
+  options.protocol_options["durability"] = "off";
+  return options;
 }
 
 std::string error_of(Session& session, const RunOptions& options) {
@@ -52,7 +54,7 @@ class SessionExternalTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     store::test::add_test_stores();
-    if (const auto why = why_missing(GetParam())) GTEST_SKIP() << *why;
+    if (const auto why = why_missing(store::test::store_of(GetParam()))) GTEST_SKIP() << *why;
   }
 };
 
@@ -61,7 +63,7 @@ TEST_P(SessionExternalTest, LeavesAConsistentDatabaseRunAfterRun) {
   for (const char* begin : {"immediate", "deferred"}) {
     SCOPED_TRACE(begin);
     RunOptions options = in_store(GetParam(), 0.05);
-    if (GetParam() != "postgresql") options.protocol_options["begin"] = begin;
+    if (GetParam() == "map" || GetParam() == "sqlite") options.protocol_options["begin"] = begin;
     const Result result =
         session_runs::run_until(session_runs::all_types_commit, *session, options);
     EXPECT_TRUE(session_runs::all_types_commit(result));
@@ -132,14 +134,9 @@ TEST_P(SessionExternalTest, RunsTpcc) {
   for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
 }
 
-#if defined(__SANITIZE_THREAD__)  // see store/connection_test.cc
-INSTANTIATE_TEST_SUITE_P(Stores, SessionExternalTest, testing::Values("map"),
-                         [](const auto& test) { return test.param; });
-#else
 INSTANTIATE_TEST_SUITE_P(Stores, SessionExternalTest,
-                         testing::Values("map", "sqlite", "postgresql"),
+                         testing::ValuesIn(store::test::tested_stores()),
                          [](const auto& test) { return test.param; });
-#endif
 
 /// A store whose reads are outside of its transactions.
 TEST(SessionExternalFaults, AreFoundByTheChecker) {

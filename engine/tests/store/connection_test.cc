@@ -15,7 +15,7 @@
 #include "store/store.h"
 #include "store/store_fixture.h"
 
-/// What every store must do, and what SQLite does in addition.
+/// What every store must do, what those do that are libraries, and what SQLite does in addition.
 namespace heddle::store::test {
 namespace {
 
@@ -23,10 +23,13 @@ class StoreTest : public StoreFixture, public testing::WithParamInterface<std::s
  protected:
   void SetUp() override {
     add_test_stores();
-    if (const auto why = why_missing(GetParam())) GTEST_SKIP() << *why;
+    if (const auto why = why_missing(store_of(GetParam()))) GTEST_SKIP() << *why;
     open({});
   }
-  void open(const StoreSetup& setup) { StoreFixture::open(GetParam(), setup); }
+  void open(StoreSetup setup) {
+    setup.conflicts = conflicts_of(GetParam());
+    StoreFixture::open(store_of(GetParam()), setup);
+  }
 };
 
 TEST_P(StoreTest, ReadsAndScansInOrder) {
@@ -42,7 +45,8 @@ TEST_P(StoreTest, ReadsAndScansInOrder) {
     first.push_back(number_of(key));
     return false;
   };
-  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 1, take_one),
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 1,
+                         RowLock::shared, take_one),
             Status::ok);
   EXPECT_EQ(first, Keys{10});
   EXPECT_EQ(client->commit(), Status::ok);
@@ -56,7 +60,8 @@ TEST_P(StoreTest, ScansWhileItScans) {
     inner += scan(*client, 10, 30).size();
     return get(*client, number_of(key)) != 0;
   };
-  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 0, visit),
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 0,
+                         RowLock::shared, visit),
             Status::ok);
   EXPECT_EQ(inner, 9U);
   EXPECT_EQ(client->commit(), Status::ok);
@@ -133,6 +138,8 @@ TEST_P(StoreTest, LosesNoUpdate) {
   EXPECT_EQ(committed(10), 100U + kThreads * kEach);
 }
 
+class EmbeddedTest : public StoreTest {};
+
 class SqliteTest : public StoreTest {};
 
 TEST_P(SqliteTest, SaysWhatIsNotThere) {
@@ -143,7 +150,7 @@ TEST_P(SqliteTest, SaysWhatIsNotThere) {
   client->rollback();
 }
 
-TEST_P(SqliteTest, ReadsASnapshot) {
+TEST_P(EmbeddedTest, ReadsASnapshot) {
   const auto reader = store_->connect();
   const auto writer = store_->connect();
   ASSERT_EQ(reader->begin(Access::read_only), Status::ok);
@@ -194,7 +201,7 @@ TEST_P(SqliteTest, EndsTheWaitForTheWriterWithTheRun) {
   EXPECT_EQ(writer->commit(), Status::ok) << "what is under way may end";
 }
 
-TEST_P(SqliteTest, WaitsForTheDiskAsItsDurabilitySays) {
+TEST_P(EmbeddedTest, WaitsForTheDiskAsItsDurabilitySays) {
   constexpr std::uint64_t kCommits = 5;
   for (const Durability durability : {Durability::full, Durability::normal, Durability::off}) {
     open({.durability = durability});
@@ -206,20 +213,22 @@ TEST_P(SqliteTest, WaitsForTheDiskAsItsDurabilitySays) {
       EXPECT_EQ(client->commit(), Status::ok);
     }
     const std::uint64_t syncs = store_->syncs() - before;
-    // The journal's first commit also writes its header.
+    // The first commit of SQLite writes the header of the journal too, and that of RocksDB syncs
+    // the folder.
     EXPECT_GE(syncs, durability == Durability::full ? kCommits : 0);
     EXPECT_LE(syncs, durability == Durability::full ? kCommits + 1 : 1);
   }
 }
 
-TEST_P(SqliteTest, InterruptsAScan) {
+TEST_P(EmbeddedTest, InterruptsAScan) {
   const auto client = store_->connect();
   ASSERT_EQ(client->begin(Access::read_only), Status::ok);
   const auto visit = [&client](Bytes, Bytes) {
     client->interrupt();
     return true;
   };
-  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 0, visit),
+  EXPECT_EQ(client->scan(kTable, bytes_of(0), bytes_of(99), Direction::ascending, 0,
+                         RowLock::shared, visit),
             Status::stopped);
   client->rollback();
   ASSERT_EQ(client->begin(Access::read_only), Status::ok);
@@ -232,11 +241,11 @@ TEST_P(SqliteTest, InterruptsWhatItPrepares) {
   const auto client = store_->connect();
   ASSERT_EQ(client->begin(Access::read_only), Status::ok);
   Status read = Status::ok;
-  (void)client->scan(kTable, bytes_of(0), bytes_of(100), Direction::ascending, 0,
+  (void)client->scan(kTable, bytes_of(0), bytes_of(100), Direction::ascending, 0, RowLock::shared,
                      [&client, &read](Bytes key, Bytes /*value*/) {
                        client->interrupt();
                        std::array<std::byte, 8> value{};
-                       read = client->get(kTable, key, value);
+                       read = client->get(kTable, key, RowLock::shared, value);
                        return false;
                      });
   EXPECT_EQ(read, Status::stopped);
@@ -257,17 +266,17 @@ TEST_P(SqliteTest, NamesTheFolderThatIsGone) {
   }
 }
 
-/// SQLite maps a file that all connections share, and synchronises by locks on it, which the thread
-/// sanitizer does not see. It does not see either what libpq does.
-#if defined(__SANITIZE_THREAD__)
-const auto kBuilt = testing::Values("map");
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SqliteTest);
-#else
-const auto kBuilt = testing::Values("map", "sqlite", "postgresql");
+#if !defined(__SANITIZE_THREAD__)  // see tested_stores()
+INSTANTIATE_TEST_SUITE_P(Stores, EmbeddedTest, testing::ValuesIn(embedded_stores()),
+                         [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(Stores, SqliteTest, testing::Values("sqlite"),
                          [](const auto& test) { return test.param; });
+#else
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EmbeddedTest);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SqliteTest);
 #endif
-INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, kBuilt, [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::ValuesIn(tested_stores()),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace heddle::store::test

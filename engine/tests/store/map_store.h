@@ -43,7 +43,7 @@ class MapStore final : public Store {
       before_.clear();
       return Status::ok;
     }
-    Status get(std::size_t table, Bytes key, std::span<std::byte> out) override {
+    Status get(std::size_t table, Bytes key, RowLock /*lock*/, std::span<std::byte> out) override {
       const auto found = store_.tables_[table].find(copy(key));
       if (found == store_.tables_[table].end()) return Status::absent;
       std::copy(found->second.begin(), found->second.end(), out.begin());
@@ -63,7 +63,7 @@ class MapStore final : public Store {
       return Status::ok;
     }
     Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
-                std::size_t /*expected*/, Visit visit) override {
+                std::size_t /*expected*/, RowLock /*lock*/, Visit visit) override {
       std::vector<Row> keys;
       for (const auto& [key, value] : store_.tables_[table]) {
         if (key >= copy(lo) && key <= copy(hi)) keys.push_back(key);
@@ -132,16 +132,16 @@ class Forwarding : public Connection {
   explicit Forwarding(std::unique_ptr<Connection> inner) : inner_(std::move(inner)) {}
 
   Status begin(Access access) override { return inner_->begin(access); }
-  Status get(std::size_t table, Bytes key, std::span<std::byte> out) override {
-    return inner_->get(table, key, out);
+  Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) override {
+    return inner_->get(table, key, lock, out);
   }
   Status put(std::size_t table, Bytes key, Bytes value, Put how) override {
     return inner_->put(table, key, value, how);
   }
   Status erase(std::size_t table, Bytes key) override { return inner_->erase(table, key); }
   Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
-              Visit visit) override {
-    return inner_->scan(table, lo, hi, direction, expected, visit);
+              RowLock lock, Visit visit) override {
+    return inner_->scan(table, lo, hi, direction, expected, lock, visit);
   }
   Status savepoint() override { return inner_->savepoint(); }
   Status rollback_to_savepoint() override { return inner_->rollback_to_savepoint(); }
@@ -184,19 +184,19 @@ class ReadsOutside final : public Forwarding {
     writes_ = false;
     return Status::ok;
   }
-  Status get(std::size_t table, Bytes key, std::span<std::byte> out) override {
+  Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) override {
     if (const Status begun = inner().begin(Access::read_only); begun != Status::ok) return begun;
-    const Status status = inner().get(table, key, out);
+    const Status status = inner().get(table, key, lock, out);
     const Status ended = inner().commit();
     return ended == Status::ok ? status : ended;
   }
   Status scan(std::size_t table, Bytes lo, Bytes hi, Direction direction, std::size_t expected,
-              Visit visit) override {
+              RowLock lock, Visit visit) override {
     // What the visit does must not begin another transaction meanwhile.
     std::vector<std::pair<std::vector<std::byte>, std::vector<std::byte>>> rows;
     if (const Status begun = inner().begin(Access::read_only); begun != Status::ok) return begun;
     const Status status =
-        inner().scan(table, lo, hi, direction, expected, [&rows](Bytes key, Bytes value) {
+        inner().scan(table, lo, hi, direction, expected, lock, [&rows](Bytes key, Bytes value) {
           rows.emplace_back(std::vector(key.begin(), key.end()),
                             std::vector(value.begin(), value.end()));
           return true;

@@ -6,13 +6,48 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "model/options.h"
 #include "store/map_store.h"
 #include "store/private_folder.h"
 #include "store/store.h"
 #include "store/stores.h"
 
 namespace heddle::store::test {
+
+/// The stores that the tests of all stores run on, by names that tests may have.
+///
+/// SQLite maps a file that all connections share, and synchronises by locks on it, which the thread
+/// sanitizer does not see. It does not see either what libpq and RocksDB do.
+inline std::vector<std::string> tested_stores() {
+#if defined(__SANITIZE_THREAD__)
+  return {"map"};
+#else
+  return {"map", "sqlite", "postgresql", "rocksdb", "rocksdb_locking"};
+#endif
+}
+
+/// Those of them that are libraries, and have their database in the run's folder.
+inline std::vector<std::string> embedded_stores() {
+  return {"sqlite", "rocksdb", "rocksdb_locking"};
+}
+
+/// The value of store= for a tested store.
+inline std::string store_of(const std::string& tested) {
+  return tested.substr(0, tested.find('_'));
+}
+
+inline Conflicts conflicts_of(const std::string& tested) {
+  return tested.ends_with("_locking") ? Conflicts::locking : Conflicts::optimistic;
+}
+
+/// The options of `external` for a tested store.
+inline OptionMap options_of(const std::string& tested) {
+  OptionMap options{{"store", store_of(tested)}};
+  if (conflicts_of(tested) == Conflicts::locking) options["conflicts"] = "locking";
+  return options;
+}
 
 /// Why a store can't be used here, because a package is missing; nothing: it can.
 inline std::optional<std::string> why_missing(const std::string& name) {

@@ -22,7 +22,7 @@
 #include "store/store_fixture.h"
 
 /// What the PostgreSQL store does in addition to what every store does.
-#if !defined(__SANITIZE_THREAD__)  // see connection_test.cc
+#if !defined(__SANITIZE_THREAD__)  // see tested_stores()
 namespace heddle::store::test {
 namespace {
 
@@ -115,7 +115,7 @@ TEST_F(PostgresqlTest, ReportsAWriteThatFailsWithTheNextRead) {
   ASSERT_EQ(client->begin(Access::read_write), Status::ok);
   EXPECT_EQ(put(*client, 20, 1, Put::fresh), Status::ok);
   std::array<std::byte, 8> value{};
-  EXPECT_EQ(client->get(kTable, bytes_of(10), value), Status::conflict);
+  EXPECT_EQ(client->get(kTable, bytes_of(10), RowLock::shared, value), Status::conflict);
   client->rollback();
   ASSERT_EQ(client->begin(Access::read_write), Status::ok);
   EXPECT_EQ(get(*client, 20), 200U) << "the next transaction is another one";
@@ -255,12 +255,12 @@ TEST_F(PostgresqlServerTest, NamesTheServerThatIsGone) {
   EXPECT_EQ(get(*client, 10), 100U);
   stop_server();
   std::array<std::byte, 8> value{};
-  EXPECT_EQ(client->get(kTable, bytes_of(10), value), Status::lost);
+  EXPECT_EQ(client->get(kTable, bytes_of(10), RowLock::shared, value), Status::lost);
   EXPECT_NE(client->error().find(server_.string()), std::string::npos) << client->error();
   EXPECT_EQ(client->error().find('\n'), std::string::npos) << client->error();
   client->rollback();
   EXPECT_EQ(client->begin(Access::read_write) == Status::ok &&
-                client->get(kTable, bytes_of(10), value) == Status::ok,
+                client->get(kTable, bytes_of(10), RowLock::shared, value) == Status::ok,
             false);
 }
 

@@ -62,7 +62,7 @@ class StoreFixture : public testing::Test {
   /// The row's value; 0: there is none.
   static std::uint64_t get(Connection& client, std::uint64_t key) {
     std::array<std::byte, 8> value{};
-    const Status status = client.get(kTable, bytes_of(key), value);
+    const Status status = client.get(kTable, bytes_of(key), RowLock::shared, value);
     EXPECT_TRUE(status == Status::ok || status == Status::absent);
     return status == Status::ok ? number_of(value) : 0;
   }
@@ -74,7 +74,8 @@ class StoreFixture : public testing::Test {
       keys.push_back(number_of(key));
       return true;
     };
-    EXPECT_EQ(client.scan(kTable, bytes_of(lo), bytes_of(hi), direction, expected, visit),
+    EXPECT_EQ(client.scan(kTable, bytes_of(lo), bytes_of(hi), direction, expected, RowLock::shared,
+                          visit),
               Status::ok);
     return keys;
   }
