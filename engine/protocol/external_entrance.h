@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +17,17 @@
 
 namespace heddle {
 
+/// A row that a hint names, by the number of its table. Its key is one word.
+struct HintedRow {
+  std::size_t table;
+  std::uint64_t key;
+  bool shared;  ///< it is only read; of two hints for a row the one that writes comes first
+  auto operator<=>(const HintedRow&) const = default;
+  [[nodiscard]] bool same_row(const HintedRow& other) const {
+    return table == other.table && key == other.key;
+  }
+};
+
 /// The rows that hints name: table and mode of each state.
 class HintedRows {
  public:
@@ -23,9 +36,13 @@ class HintedRows {
     for (std::size_t state = 0; state < signature.state_count(); ++state) {
       const AccessSpec& access = signature.access(state);
       Row row{.table = 0,
-              .exclusive = access.kind != AccessKind::read && access.kind != AccessKind::scan};
+              .exclusive = access.kind != AccessKind::read && access.kind != AccessKind::scan,
+              .has_key = false};
       for (const TableBase<M>* table : storage.tables()) {
-        if (table->name() == access.table) row.table = table->number();
+        if (table->name() != access.table) continue;
+        row.table = table->number();
+        // Of a scan a hint is the start of the range, and of a longer key it is a hash.
+        row.has_key = access.kind != AccessKind::scan && table->kind().key_words == 1;
       }
       rows_.push_back(row);
     }
@@ -48,10 +65,19 @@ class HintedRows {
     }
   }
 
+  /// Adds those whose keys are known.
+  void add(const Hints& hints, std::vector<HintedRow>& rows) const {
+    for (const Hint& hint : hints) {
+      const Row& row = rows_[hint.state];
+      if (row.has_key) rows.push_back({row.table, hint.key, !row.exclusive});
+    }
+  }
+
  private:
   struct Row {
     std::size_t table;
     bool exclusive;
+    bool has_key;  ///< the hint is the row's key
   };
   std::vector<Row> rows_;  ///< by state
 };
@@ -60,6 +86,7 @@ class HintedRows {
 struct ExternalEntrance {
   KeyLocks* locks;
   store::FairSemaphore* places;
+  bool prefetches = false;  ///< whether transactions read the rows that they name together
 };
 
 /// What one worker waits for before its transactions begin in the store: the locks of the rows that
@@ -114,13 +141,20 @@ class WorkerEntrance {
   /// Waits until the transactions may begin, as one of the store's. One pass at a time.
   [[nodiscard]] Pass enter(std::span<const GroupMember> members) {
     requests_.clear();
-    if (entrance_.locks != nullptr) {
+    named_.clear();
+    if (entrance_.locks != nullptr || entrance_.prefetches) {
       for (const GroupMember& member : members) {
         hints_.clear();
         inputs_->hints(member.input, hints_);
-        rows_.add(hints_, requests_);
+        if (entrance_.locks != nullptr) rows_.add(hints_, requests_);
+        if (entrance_.prefetches) rows_.add(hints_, named_);
       }
       requests_.sort();
+      std::sort(named_.begin(), named_.end());
+      const auto same = [](const HintedRow& one, const HintedRow& other) {
+        return one.same_row(other);
+      };
+      named_.erase(std::unique(named_.begin(), named_.end(), same), named_.end());
     }
     return {{entrance_.locks, has_place_ ? nullptr : entrance_.places}, requests_.all()};
   }
@@ -135,6 +169,8 @@ class WorkerEntrance {
 
   /// What the last pass has locked.
   [[nodiscard]] const KeyRequests& requests() const { return requests_; }
+  /// What its transactions are to read together when they begin, in the order of tables and keys.
+  [[nodiscard]] std::span<const HintedRow> named() const { return named_; }
 
  private:
   ExternalEntrance entrance_;
@@ -142,6 +178,7 @@ class WorkerEntrance {
   const Inputs* inputs_;
   Hints hints_;
   KeyRequests requests_;
+  std::vector<HintedRow> named_;
   bool has_place_ = false;  ///< taken before the transaction was chosen
 };
 

@@ -73,6 +73,9 @@ void ExternalOptions::read(OptionReader& reader) {
   reader.choice("locks", locks, {{"off", OutsideLocks::off}, {"hints", OutsideLocks::hints}},
                 "hints: before a transaction begins, the rows that its hints name are locked in "
                 "front of the store; off: only the store locks");
+  reader.choice("prefetch", prefetch, {{"off", Prefetch::off}, {"hints", Prefetch::hints}},
+                "hints: a transaction, or its group, reads the rows that hints name in one round "
+                "trip when it begins; off: each when it accesses it");
   reader.real("sync_us", sync_us, 0, kLongestBackoffUs,
               "microseconds that a wait for the disk takes, simulated; 0: as the disk takes");
   reader.real("backoff_first_us", backoff.first_us, 0, kLongestBackoffUs,

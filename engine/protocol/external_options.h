@@ -17,6 +17,12 @@ enum class OutsideLocks : std::uint8_t {
   hints,  ///< the rows that its hints name
 };
 
+/// What a transaction reads in one step when it begins, where a store has round trips.
+enum class Prefetch : std::uint8_t {
+  off,    ///< nothing
+  hints,  ///< the rows that its hints name
+};
+
 /// With merge, what happens to a transaction that only reads.
 enum class MergedReads : std::uint8_t {
   together,  ///< it waits for its group, like one that writes
@@ -37,6 +43,7 @@ struct ExternalOptions {
   /// The most transactions that are in the store at a time; empty: one for each worker.
   std::optional<std::size_t> concurrency;
   OutsideLocks locks = OutsideLocks::off;
+  Prefetch prefetch = Prefetch::hints;
   double sync_us = 0;  ///< simulated time of a wait for the disk; 0: the disk's own
   /// Conflicts last as long as a commit, which waits for a disk.
   BackoffRange backoff{.first_us = 500, .longest_us = 32'000};

@@ -31,9 +31,9 @@ class ExternalAttempts final : public Attempts<M> {
       : procedures_(procedures),
         runtime_(runtime),
         observer_(observer),
-        entrance_(runtime.make_entrance()),
         own_(others == nullptr ? std::make_unique<ExternalTransaction<M>>(runtime) : nullptr),
-        txn_(others == nullptr ? *own_ : others->txn_) {}
+        txn_(others == nullptr ? *own_ : others->txn_),
+        entrance_(runtime.make_entrance(txn_.reads_faster_together())) {}
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t /*prior_aborts*/) override {
     if (observer_ != nullptr) observer_->begin(type, false);
@@ -43,6 +43,7 @@ class ExternalAttempts final : public Attempts<M> {
     const auto waited = M::now() - before;
     txn_.restrict_to(runtime_.relies_on_locks() ? &entrance_.requests() : nullptr);
     txn_.begin(access_of(alone), pass.granted());
+    txn_.prefetch(entrance_.named());
     Attempt<M> attempt = execute(input, type);
     attempt.waited += waited;
     // One that aborts runs again, in its place.
@@ -106,6 +107,7 @@ class ExternalAttempts final : public Attempts<M> {
     for (std::size_t at = 0; at < members.size(); ++at) {
       if (observer_ != nullptr) observer_->begin(members[at].type, false);
       txn_.begin_member();
+      if (at == 0) txn_.prefetch(entrance_.named());
       ended[at] = execute(members[at].input, members[at].type);
       if (ended[at].outcome == Outcome::abort) return {false, at + 1};
     }
@@ -137,9 +139,9 @@ class ExternalAttempts final : public Attempts<M> {
   StoredProcedures<M>& procedures_;
   ExternalRuntime<M>& runtime_;
   Observer<M>* observer_;
-  WorkerEntrance entrance_;
   std::unique_ptr<ExternalTransaction<M>> own_;
   ExternalTransaction<M>& txn_;
+  WorkerEntrance entrance_;
   ErasedTransaction<M, ExternalTransaction<M>> erased_{txn_};
 };
 

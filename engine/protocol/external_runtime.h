@@ -76,13 +76,19 @@ class ExternalRuntime {
   }
 
   /// A worker's entrance to the store, as the options say.
-  [[nodiscard]] WorkerEntrance make_entrance() {
+  /// @param has_round_trips whether the store benefits from reads that are made together
+  [[nodiscard]] WorkerEntrance make_entrance(bool has_round_trips) {
+    const bool hints = inputs_ != nullptr && inputs_->has_hints();
     const bool locks = options_.locks == OutsideLocks::hints && inputs_ != nullptr;
     return {{.locks = locks ? &locks_ : nullptr,
-             .places = options_.concurrency.has_value() ? &places_ : nullptr},
+             .places = options_.concurrency.has_value() ? &places_ : nullptr,
+             .prefetches = hints && has_round_trips && options_.prefetch == Prefetch::hints},
             hinted_,
             inputs_};
   }
+
+  /// The table of a number.
+  [[nodiscard]] TableBase<M>& table(std::size_t number) { return *storage_.tables()[number]; }
 
   /// A connection for the calling thread, kept until the end of the run; nullptr: it failed, and so
   /// has the run.

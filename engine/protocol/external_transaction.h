@@ -15,12 +15,14 @@
 #include "model/function_ref.h"
 #include "protocol/access_set.h"
 #include "protocol/entry_lookup.h"
+#include "protocol/external_entrance.h"
 #include "protocol/external_row.h"
 #include "protocol/external_runtime.h"
 #include "protocol/key_locks.h"
 #include "protocol/optimistic.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "protocol/stored_rows.h"
 #include "protocol/typed_access.h"
 #include "storage/key.h"
 #include "storage/record.h"
@@ -32,10 +34,10 @@ namespace heddle {
 
 /// A transaction that an external store isolates.
 ///
-/// Rows are private copies. Reads go to the store once for each row; writes change the copy, and
-/// all of them are sent at commit, so a scan merges the transaction's own. Each copy is laid out as
-/// a record of the engine, so that observers find in the access set what they find under other
-/// protocols.
+/// Rows are private copies. Reads go to the store once for each row, or for each row of a group;
+/// writes change the copy, and all of them are sent at commit, so a scan merges the transaction's
+/// own. Each copy is laid out as a record of the engine, so that observers find in the access set
+/// what they find under other protocols.
 template <class M>
 class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
  public:
@@ -56,10 +58,40 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   /// @param may_run false: the run ended before it could begin, and it aborts
   void begin(store::Access access, bool may_run = true) {
     reset();
+    known_.clear();
     if (may_run) {
       start(access);
     } else {
       conflict(AbortReason::stopped, kNoState);
+    }
+  }
+
+  /// Whether prefetch() takes less time than the reads that it saves.
+  [[nodiscard]] bool reads_faster_together() const {
+    return connection_ != nullptr && connection_->reads_faster_together();
+  }
+  /// Reads rows that the transaction, or the members of its group, are expected to access. It comes
+  /// after the begin, so that they are of the same moment as any other read.
+  /// @param rows ordered, each once
+  void prefetch(std::span<const HintedRow> rows) {
+    if (doomed_ || rows.empty()) return;
+    // The rows refer to their keys, so that these come first.
+    std::vector<external::KeyBytes> keys;
+    for (const HintedRow& row : rows) keys.emplace_back(std::span(&row.key, 1));
+    std::vector<StoredRow<M>*> known;
+    std::vector<store::RowToRead> wanted;
+    for (const HintedRow& row : rows) {
+      TableBase<M>& table = runtime_.table(row.table);
+      const std::size_t bytes = external::value_bytes(table);
+      known.push_back(&known_.add(table, std::span(&row.key, 1), bytes, false));
+      wanted.push_back({.table = row.table,
+                        .key = keys[wanted.size()].bytes(),
+                        .lock = row.shared ? store::RowLock::shared : store::RowLock::exclusive,
+                        .out = {known.back()->value, bytes}});
+    }
+    if (!accept(connection_->get_all(wanted), kNoState)) return;
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+      known[at]->exists = known[at]->exists_in_store = wanted[at].found;
     }
   }
 
@@ -92,7 +124,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   /// Commits those that have committed. On false, abort_group() must follow.
   bool commit_group() {
     grouped_ = false;
-    return accept(connection_->commit(), kNoState);
+    return flush() && accept(connection_->commit(), kNoState);
   }
   void abort_group() {
     grouped_ = false;
@@ -303,11 +335,27 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     if (doomed_ || !may_access(state, table, key, false)) return kNone;
     const std::uint32_t known = find(table, key);
     if (known != kNone) return known;
+    const std::size_t bytes = external::value_bytes(table);
+    if (const StoredRow<M>* row = known_.find(table, key); row != nullptr) {
+      if (!row->exists) return kNone;
+      Record<M>* record = new_record(table);
+      std::memcpy(record->payload(), row->value, bytes);
+      return add_read(state, table, key, record);
+    }
     Record<M>* record = new_record(table);
-    const store::Status status =
-        connection_->get(table.number(), external::KeyBytes(key).bytes(), lock,
-                         {record->payload(), external::value_bytes(table)});
-    if (status == store::Status::absent || !accept(status, state)) return kNone;
+    const store::Status status = connection_->get(table.number(), external::KeyBytes(key).bytes(),
+                                                  lock, {record->payload(), bytes});
+    if (status != store::Status::absent && !accept(status, state)) return kNone;
+    const bool exists = status == store::Status::ok;
+    // The members of its group that follow read it here.
+    if (grouped_) {
+      StoredRow<M>& row = known_.add(table, key, bytes, exists);
+      if (exists) std::memcpy(row.value, record->payload(), bytes);
+    }
+    return exists ? add_read(state, table, key, record) : kNone;
+  }
+
+  std::uint32_t add_read(AccessId state, TableBase<M>& table, Words key, Record<M>* record) {
     return add(state, table, key, record,
                external::version_behind(record->payload(), table.row_bytes()));
   }
@@ -333,23 +381,51 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     return std::all_of(set_.begin(), set_.end(), [this](const Access<M>& access) {
       if (!access.written()) return true;
       const Words key{key_words_of(*access.table, access.record), access.table->kind().key_words};
-      return may_access(access.state, *access.table, key, true) &&
-             accept(send(access), access.state);
+      if (!may_access(access.state, *access.table, key, true)) return false;
+      if (!access.removed) {
+        external::set_version_behind(access.write, access.table->row_bytes(),
+                                     tid::committed(last_version_, access.writes, false));
+      }
+      const bool was_there = !tid::absent(access.seen);
+      if (grouped_) {
+        leave(access, key, was_there);
+        return true;
+      }
+      return accept(send(*access.table, key, access.removed ? nullptr : access.write, was_there),
+                    access.state);
     });
   }
 
-  store::Status send(const Access<M>& access) {
-    const TableBase<M>& table = *access.table;
-    const external::KeyBytes key({key_words_of(table, access.record), table.kind().key_words});
-    const bool was_there = !tid::absent(access.seen);
-    if (access.removed) {
-      return was_there ? connection_->erase(table.number(), key.bytes()) : store::Status::ok;
+  /// Leaves a write of a member to the members that follow, and to flush().
+  void leave(const Access<M>& access, Words key, bool was_there) {
+    TableBase<M>& table = *access.table;
+    const std::size_t bytes = external::value_bytes(table);
+    StoredRow<M>* row = known_.find(table, key);
+    if (row == nullptr) row = &known_.add(table, key, bytes, was_there);  // it was scanned
+    row->exists = !access.removed;
+    row->unsent = true;
+    row->writer = access.state;
+    if (!access.removed) std::memcpy(row->value, access.write, bytes);
+  }
+
+  /// Sends what the members of a group have written.
+  bool flush() {
+    return known_.flush([this](const StoredRow<M>& row) {
+      return accept(
+          send(*row.table, row.key, row.exists ? row.value : nullptr, row.exists_in_store),
+          row.writer);
+    });
+  }
+
+  /// @param value with its version; nullptr: the row does not exist
+  /// @param was_there whether the store has the row
+  store::Status send(const TableBase<M>& table, Words key, const std::byte* value, bool was_there) {
+    const external::KeyBytes bytes(key);
+    if (value != nullptr) {
+      return connection_->put(table.number(), bytes.bytes(), {value, external::value_bytes(table)},
+                              was_there ? store::Put::replace : store::Put::fresh);
     }
-    external::set_version_behind(access.write, table.row_bytes(),
-                                 tid::committed(last_version_, access.writes, false));
-    return connection_->put(table.number(), key.bytes(),
-                            {access.write, external::value_bytes(table)},
-                            was_there ? store::Put::replace : store::Put::fresh);
+    return was_there ? connection_->erase(table.number(), bytes.bytes()) : store::Status::ok;
   }
 
   // ---- scans -----------------------------------------------------------------------------------
@@ -358,6 +434,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   bool scan_merged(AccessId state, TableBase<M>& table, Words lo, Words hi, Order order,
                    std::uint32_t limit, VisitRow visit) {
     if (doomed_ || !may_scan(state, table)) return false;
+    if (grouped_ && !flush()) return false;  // the store has to find them
     const bool ascending = order == Order::ascending;
     const auto precedes = [ascending](Words one, Words other) {
       return ascending
@@ -430,6 +507,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
   store::Connection* connection_;  ///< nullptr: the store refused it, and the run ends
   AccessSet<M> set_;
   EntryLookup lookup_;
+  StoredRows<M> known_;
   const KeyRequests* locked_ = nullptr;  ///< the rows it may access; nullptr: all
   bool doomed_ = false;
   bool grouped_ = false;  ///< the store's transaction is that of the group

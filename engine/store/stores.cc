@@ -24,12 +24,12 @@ struct Known {
   std::string_view name;
   std::string_view needs;
   std::string_view package;                 ///< of Debian
-  std::array<std::string_view, 2> options;  ///< of external that not all stores have
+  std::array<std::string_view, 3> options;  ///< of external that not all stores have
 };
 
 constexpr Known kKnown[] = {
     {"sqlite", "SQLite 3", "libsqlite3-dev", {"begin", "sync_us"}},
-    {"postgresql", "libpq", "libpq-dev", {"isolation", "dsn"}},
+    {"postgresql", "libpq", "libpq-dev", {"isolation", "dsn", "prefetch"}},
     {"rocksdb", "RocksDB", "librocksdb-dev", {"conflicts", "sync_us"}},
 };
 

@@ -49,6 +49,7 @@ class Tpcb {
     hints.add(tpcb::kUpdateAccount, input.account);
     hints.add(tpcb::kUpdateTeller, input.teller);
     hints.add(tpcb::kUpdateBranch, tpcb::branch_of(input.teller));
+    hints.add(tpcb::kInsertHistory, input.history);
   }
 
   template <class Txn>

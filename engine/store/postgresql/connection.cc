@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "store/postgresql/bytes_array.h"
 #include "store/sql_name.h"
 
 namespace heddle::store {
@@ -109,13 +111,53 @@ Status PostgresqlConnection::get(std::size_t table, Bytes key, RowLock /*lock*/,
   if (status != Status::ok) return status;
   const Answer answer = pipeline_.take_answer();
   if (PQntuples(answer.get()) == 0) return Status::absent;
-  const Bytes value = field(answer.get(), 0, 0);
+  return copy_value(field(answer.get(), 0, 0), out);
+}
+
+Status PostgresqlConnection::copy_value(Bytes value, std::span<std::byte> out) {
   if (value.size() != out.size()) {
     return pipeline_.lose("store postgresql: a row has " + std::to_string(value.size()) +
                           " bytes, not " + std::to_string(out.size()) +
                           ": another program has changed the table");
   }
   std::memcpy(out.data(), value.data(), value.size());
+  return Status::ok;
+}
+
+Status PostgresqlConnection::get_all(std::span<RowToRead> rows) {
+  if (rows.empty()) return Status::ok;
+  const auto rest_after = [](std::span<RowToRead> all) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const RowToRead& row) { return row.table != all.front().table; });
+  };
+  std::vector<std::span<RowToRead>> tables;
+  for (auto left = rows; !left.empty(); left = left.subspan(tables.back().size())) {
+    tables.emplace_back(left.begin(), rest_after(left));
+    BytesArray keys;
+    for (const RowToRead& row : tables.back()) keys.add(row.key);
+    add(Command::query, left.front().table, Operation::get_all, {keys.bytes()});
+  }
+  const Status status = of_earlier(pipeline_.round_trip());
+  if (status != Status::ok) return status;
+  for (const auto& table : tables) {
+    const Answer answer = pipeline_.take_answer();
+    if (const Status taken = take_rows(table, answer.get()); taken != Status::ok) return taken;
+  }
+  return Status::ok;
+}
+
+Status PostgresqlConnection::take_rows(std::span<RowToRead> rows, const PGresult* answer) {
+  const auto precedes = [](const RowToRead& row, Bytes key) {
+    return std::lexicographical_compare(row.key.begin(), row.key.end(), key.begin(), key.end());
+  };
+  for (int at = 0; at < PQntuples(answer); ++at) {
+    const Bytes key = field(answer, at, 0);
+    const auto row = std::lower_bound(rows.begin(), rows.end(), key, precedes);
+    assert(row != rows.end() && std::equal(key.begin(), key.end(), row->key.begin()));
+    const Status status = copy_value(field(answer, at, 1), row->out);
+    if (status != Status::ok) return status;
+    row->found = true;
+  }
   return Status::ok;
 }
 

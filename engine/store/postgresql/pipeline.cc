@@ -61,8 +61,15 @@ Status Pipeline::send() {
 }
 
 Status Pipeline::round_trip() {
+  answers_.clear();
   if (const Status status = send(); status != Status::ok) return status;
   return read_answers();
+}
+
+Answer Pipeline::take_answer() {
+  Answer answer = std::move(answers_.front());
+  answers_.pop_front();
+  return answer;
 }
 
 Status Pipeline::read_answers() {
@@ -102,7 +109,7 @@ Status Pipeline::judge(const Sent& sent, Answer answer) {
       if (sent.prepared != nullptr) *sent.prepared = false;
       return Status::ok;
     case PGRES_TUPLES_OK:
-      if (sent.command == Command::query) answer_ = std::move(answer);
+      if (sent.command == Command::query) answers_.push_back(std::move(answer));
       return Status::ok;
     case PGRES_COMMAND_OK: {
       const std::string_view tag = PQcmdStatus(answer.get());

@@ -25,7 +25,7 @@ class Pipeline {
     plain,     ///< any
     write,     ///< a row written
     commit,    ///< a commit: PostgreSQL answers otherwise to the COMMIT of a failed transaction
-    query,     ///< rows: answer()
+    query,     ///< rows: take_answer()
     rollback,  ///< any; what has failed before it is forgotten
     end,       ///< of a round trip
   };
@@ -45,8 +45,8 @@ class Pipeline {
   [[nodiscard]] bool has_unsent() const {
     return !sent_.empty() && sent_.back().command != Command::end;
   }
-  /// The result of the last query.
-  [[nodiscard]] Answer take_answer() { return std::move(answer_); }
+  /// The result of the next query of the last round trip, in the order in which they were added.
+  [[nodiscard]] Answer take_answer();
   /// Whether the server has no transaction, as far as answers have been read.
   [[nodiscard]] bool is_idle() const { return PQtransactionStatus(client_.get()) == PQTRANS_IDLE; }
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -73,7 +73,7 @@ class Pipeline {
   Address address_;
   const std::atomic<std::uint64_t>* stop_;
   std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
-  Answer answer_;
+  std::deque<Answer> answers_;
   std::unique_ptr<PGcancel, FreeCancel> cancel_;
   bool lost_ = false;
   std::string error_;

@@ -10,9 +10,18 @@
 
 namespace heddle::store {
 
-/// What a connection prepares for a table. $1 and $2 are keys or a key and a value; of a scan $3 is
-/// the most rows.
-enum class Operation : std::uint8_t { get, insert, update, erase, scan_up, scan_down, count_ };
+/// What a connection prepares for a table. $1 and $2 are keys or a key and a value; of get_all $1
+/// is an array of keys; of a scan $3 is the most rows.
+enum class Operation : std::uint8_t {
+  get,
+  get_all,
+  insert,
+  update,
+  erase,
+  scan_up,
+  scan_down,
+  count_
+};
 
 /// The prepared statements of a connection on one table: their SQL, and which the server has.
 class Statements {
@@ -34,6 +43,7 @@ class Statements {
   [[nodiscard]] std::string sql(Operation operation) const {
     switch (operation) {
       case Operation::get: return "SELECT v FROM " + table_ + " WHERE k = $1";
+      case Operation::get_all: return "SELECT k, v FROM " + table_ + " WHERE k = ANY($1)";
       case Operation::insert: return "INSERT INTO " + table_ + " VALUES ($1, $2)";
       case Operation::update: return guard("UPDATE " + table_ + " SET v = $2 WHERE k = $1");
       case Operation::erase: return guard("DELETE FROM " + table_ + " WHERE k = $1");
