@@ -51,7 +51,7 @@ UNSET = "null"
 UNSEARCHED = MappingProxyType(
     {
         LOCKING: ("partitions", "span"),
-        EXTERNAL: (STORE, "folder", "durability", "dsn", "sync_us"),
+        EXTERNAL: (STORE, "folder", "durability", "dsn", "sync_us", "prefetch"),
     }
 )
 """The options that no search changes."""
@@ -124,6 +124,7 @@ EXTERNAL_OPTIONS = (
         stores=frozenset({"postgresql"}),
     ),
     Option("begin", ("immediate", "deferred"), stores=frozenset({"sqlite"})),
+    Option("conflicts", ("optimistic", "locking"), stores=frozenset({"rocksdb"})),
     Option(MERGE, ("1", *_MERGED)),
     Option("reads", ("together", "alone"), {MERGE: _MERGED}),
 )

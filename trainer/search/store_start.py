@@ -16,6 +16,7 @@ TRIED: tuple[dict[str, str], ...] = (
     LOCKED,
     {**LOCKED, "isolation": "read_committed"},
     {"begin": "deferred"},
+    {"conflicts": "locking"},
     {"merge": "8"},
     {"merge": "16"},
     {"merge": "16", "reads": "alone"},
