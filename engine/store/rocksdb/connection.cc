@@ -39,6 +39,7 @@ Status RocksdbConnection::get(std::size_t table, Bytes key, RowLock lock,
 }
 
 Status RocksdbConnection::put(std::size_t table, Bytes key, Bytes value, Put how) {
+  if (is_snapshot()) return refuse_write();
   const std::string stored = stored_key(table, key);
   if (how == Put::fresh) {
     rocksdb::PinnableSlice present;
@@ -50,6 +51,7 @@ Status RocksdbConnection::put(std::size_t table, Bytes key, Bytes value, Put how
 }
 
 Status RocksdbConnection::erase(std::size_t table, Bytes key) {
+  if (is_snapshot()) return refuse_write();
   return result_of(transaction_->Delete(stored_key(table, key)));
 }
 
@@ -178,6 +180,12 @@ Status RocksdbConnection::result_of(const rocksdb::Status& status) {
   // relaxed: it carries no data.
   const bool ended = result == Status::busy && stop_->load(std::memory_order_relaxed) != 0;
   return ended ? Status::stopped : result;
+}
+
+Status RocksdbConnection::refuse_write() {
+  return lose(
+      "store rocksdb: a transaction writes whose type only reads, as the workload's signature says; "
+      "name the access in the signature");
 }
 
 Status RocksdbConnection::lose(const std::string& why) {

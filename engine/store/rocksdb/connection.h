@@ -56,6 +56,7 @@ class RocksdbConnection final : public Connection {
   /// Forgets what the transaction has scanned and inserted.
   void end();
   Status result_of(const rocksdb::Status& status);
+  Status refuse_write();
   Status lose(const std::string& why);
 
   RocksdbDatabase& database_;

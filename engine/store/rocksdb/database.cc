@@ -4,6 +4,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
+#include <cstdarg>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,14 @@
 namespace heddle::store {
 
 namespace {
+
+/// Drops messages. RocksDB's own log, once its disk has been full, ends the process in a library that
+/// was built with assertions, as Debian's was.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
 
 rocksdb::WriteOptions commit_options(Durability durability) {
   rocksdb::WriteOptions options;
@@ -50,7 +59,7 @@ rocksdb::Options RocksdbDatabase::options() const {
   options.compression = rocksdb::kNoCompression;
   // The folder is removed.
   options.avoid_flush_during_shutdown = true;
-  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   return options;

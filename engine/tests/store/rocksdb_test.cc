@@ -173,6 +173,13 @@ TEST_P(RocksdbKindsTest, NamesTheFolderThatCannotBeWritten) {
   other->rollback();
 }
 
+TEST_P(RocksdbKindsTest, RefusesToWriteInATransactionThatOnlyReads) {
+  const auto client = begin(Access::read_only);
+  EXPECT_EQ(put(*client, 10, 1, Put::replace), Status::lost);
+  EXPECT_EQ(erase(*client, 10), Status::lost);
+  EXPECT_NE(client->error().find("signature"), std::string::npos) << client->error();
+}
+
 TEST_P(RocksdbKindsTest, SimulatesTheDisk) {
   open(GetParam(), {.durability = Durability::full, .simulated_sync_us = 2000});
   const std::uint64_t before = store_->syncs();
