@@ -30,7 +30,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {"sqlite", "SQLite 3", "libsqlite3-dev", {"begin", "sync_us"}},
     {"postgresql", "libpq", "libpq-dev", {"isolation", "dsn", "prefetch"}},
-    {"rocksdb", "RocksDB", "librocksdb-dev", {"conflicts", "sync_us"}},
+    {"rocksdb", "RocksDB", "librocksdb-dev", {"conflicts", "isolation", "sync_us"}},
 };
 
 /// The stores that are part of the program.

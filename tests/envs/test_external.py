@@ -215,8 +215,8 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder() -> None:
         ("store=postgresql:begin=deferred", "store postgresql has no option 'begin'; .* sqlite"),
         ("store=sqlite:conflicts=locking", "store sqlite has no option 'conflicts'; .* rocksdb"),
         pytest.param(
-            "store=rocksdb:isolation=read_committed",
-            "store rocksdb has no option 'isolation'; .* postgresql",
+            "store=rocksdb:isolation=repeatable_read",
+            "store rocksdb: it has no isolation=repeatable_read; use serializable or",
             marks=needs_rocksdb,
         ),
         pytest.param(

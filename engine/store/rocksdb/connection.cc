@@ -47,12 +47,12 @@ Status RocksdbConnection::put(std::size_t table, Bytes key, Bytes value, Put how
     if (status != Status::absent) return status == Status::ok ? Status::exists : status;
     inserted_.push_back(stored);
   }
-  return result_of(transaction_->Put(stored, slice_of(value)));
+  return result_of(write(stored, value));
 }
 
 Status RocksdbConnection::erase(std::size_t table, Bytes key) {
   if (is_snapshot()) return refuse_write();
-  return result_of(transaction_->Delete(stored_key(table, key)));
+  return result_of(remove(stored_key(table, key)));
 }
 
 Status RocksdbConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction direction,
@@ -61,7 +61,7 @@ Status RocksdbConnection::scan(std::size_t table, Bytes lo, Bytes hi, Direction 
   const std::string high = stored_key(table, hi);
   const bool ascending = direction == Direction::ascending;
   std::string last = ascending ? high : low;
-  if (is_snapshot()) return visit_rows(low, high, direction, lock, visit, last);
+  if (is_snapshot() || !isolates_) return visit_rows(low, high, direction, lock, visit, last);
   const std::uint64_t since = database_.ranges().begin_scan();
   const Status status = visit_rows(low, high, direction, lock, visit, last);
   scanned_.push_back({ascending ? low : last, ascending ? last : high, since});
@@ -107,9 +107,19 @@ std::unique_ptr<rocksdb::Iterator> RocksdbConnection::iterate() {
 Status RocksdbConnection::read(const std::string& key, RowLock lock,
                                rocksdb::PinnableSlice& value) {
   rocksdb::ColumnFamilyHandle* rows = database_.db().DefaultColumnFamily();
-  return result_of(is_snapshot() ? database_.db().Get(read_options_, rows, key, &value)
-                                 : transaction_->GetForUpdate(read_options_, rows, key, &value,
-                                                              lock == RowLock::exclusive));
+  if (is_snapshot()) return result_of(database_.db().Get(read_options_, rows, key, &value));
+  return result_of(!isolates_ ? transaction_->Get(read_options_, rows, key, &value)
+                              : transaction_->GetForUpdate(read_options_, rows, key, &value,
+                                                           lock == RowLock::exclusive));
+}
+
+rocksdb::Status RocksdbConnection::write(const std::string& key, Bytes value) {
+  return isolates_ ? transaction_->Put(key, slice_of(value))
+                   : transaction_->PutUntracked(key, slice_of(value));
+}
+
+rocksdb::Status RocksdbConnection::remove(const std::string& key) {
+  return isolates_ ? transaction_->Delete(key) : transaction_->DeleteUntracked(key);
 }
 
 Status RocksdbConnection::savepoint() {
@@ -184,7 +194,8 @@ Status RocksdbConnection::result_of(const rocksdb::Status& status) {
 
 Status RocksdbConnection::refuse_write() {
   return lose(
-      "store rocksdb: a transaction writes whose type only reads, as the workload's signature says; "
+      "store rocksdb: a transaction writes whose type only reads, as the workload's signature "
+      "says; "
       "name the access in the signature");
 }
 

@@ -21,12 +21,14 @@ namespace heddle::store {
 
 /// A client of a database of RocksDB.
 ///
-/// What only reads has a snapshot. Otherwise every row that is read, present or absent, is either
-/// locked until the end or, in an optimistic database, validated at the commit.
+/// What only reads has a snapshot. Otherwise, at serializable, every row that is read, present or
+/// absent, is either locked until the end or, in an optimistic database, validated at the commit.
 class RocksdbConnection final : public Connection {
  public:
   RocksdbConnection(const StoreSetup& setup, RocksdbDatabase& database)
-      : database_(database), stop_(setup.stop) {}
+      : database_(database),
+        stop_(setup.stop),
+        isolates_(setup.isolation == Isolation::serializable) {}
   ~RocksdbConnection() override;
 
   Status begin(Access access) override;
@@ -52,6 +54,8 @@ class RocksdbConnection final : public Connection {
                     Visit visit, std::string& last);
   [[nodiscard]] std::unique_ptr<rocksdb::Iterator> iterate();
   [[nodiscard]] bool is_snapshot() const { return snapshot_ != nullptr; }
+  [[nodiscard]] rocksdb::Status write(const std::string& key, Bytes value);
+  [[nodiscard]] rocksdb::Status remove(const std::string& key);
   [[nodiscard]] rocksdb::Status commit_writes();
   /// Forgets what the transaction has scanned and inserted.
   void end();
@@ -61,6 +65,7 @@ class RocksdbConnection final : public Connection {
 
   RocksdbDatabase& database_;
   const std::atomic<std::uint64_t>* stop_;
+  bool isolates_;  ///< false: what is read is neither locked nor validated
   rocksdb::ReadOptions read_options_;
   const rocksdb::Snapshot* snapshot_ = nullptr;        ///< of a transaction that only reads
   std::unique_ptr<rocksdb::Transaction> transaction_;  ///< of others; kept for the next one

@@ -14,8 +14,8 @@ namespace heddle::store {
 
 namespace {
 
-/// Drops messages. RocksDB's own log, once its disk has been full, ends the process in a library that
-/// was built with assertions, as Debian's was.
+/// Drops messages. RocksDB's own log, once its disk has been full, ends the process in a library
+/// that was built with assertions, as Debian's was.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 
 #include "store/filler.h"
 #include "store/module.h"
@@ -29,6 +30,12 @@ class RocksdbStore final : public Store {
   RocksdbDatabase database_;
 };
 
+void check(const StoreSetup& setup) {
+  if (setup.isolation != Isolation::repeatable_read) return;
+  throw std::invalid_argument(
+      "store rocksdb: it has no isolation=repeatable_read; use serializable or read_committed");
+}
+
 std::unique_ptr<Store> open(const StoreSetup& setup) {
   return std::make_unique<RocksdbStore>(setup);
 }
@@ -39,6 +46,6 @@ std::unique_ptr<Store> open(const StoreSetup& setup) {
 
 extern "C" [[gnu::visibility("default")]] const heddle::store::Module* heddle_store_module() {
   static const heddle::store::Module module{HEDDLE_VERSION, heddle::store::kInterface,
-                                            &heddle::store::open, nullptr, nullptr};
+                                            &heddle::store::open, &heddle::store::check, nullptr};
   return &module;
 }

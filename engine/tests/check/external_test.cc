@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::ValuesIn(store::test::
 #if !defined(__SANITIZE_THREAD__)  // see tested_stores()
 
 /// What PostgreSQL does not isolate below SERIALIZABLE.
-TEST(ExternalLevels, ThatLoseUpdatesAreFound) {
+TEST(ExternalLevels, ThatPostgresqlDoesNotIsolateAreFound) {
   if (const auto why = store::test::why_missing("postgresql")) GTEST_SKIP() << *why;
   for (const char* isolation : {"read_committed", "repeatable_read"}) {
     std::uint64_t found = 0;
@@ -70,6 +70,20 @@ TEST(ExternalLevels, ThatLoseUpdatesAreFound) {
       found = verdict_on(trial).report.anomalies.size();
     }
     EXPECT_GT(found, 0U) << isolation;
+  }
+}
+
+/// What RocksDB does not isolate if a transaction's reads are neither locked nor validated.
+TEST(ExternalLevels, ThatRocksdbDoesNotIsolateAreFound) {
+  if (const auto why = store::test::why_missing("rocksdb")) GTEST_SKIP() << *why;
+  for (const char* tested : {"rocksdb", "rocksdb_locking"}) {
+    std::uint64_t found = 0;
+    for (std::uint64_t program = 0; program < 40 && found == 0; ++program) {
+      Trial trial = trial_in(tested, program);
+      trial.run.protocol_options["isolation"] = "read_committed";
+      found = verdict_on(trial).report.anomalies.size();
+    }
+    EXPECT_GT(found, 0U) << tested;
   }
 }
 
@@ -307,6 +321,26 @@ TEST(ExternalEntrance, EndsTheRunIfALockIsMissingThatTheIsolationNeeds) {
   EXPECT_NE(verdict.findings.front().find("use isolation=serializable"), std::string::npos)
       << verdict.findings.front();
 }
+
+#if !defined(__SANITIZE_THREAD__)  // see tested_stores()
+/// Also in a store that validates nothing itself.
+TEST(ExternalEntrance, LosesNothingInRocksdbWithLocksOnAllRows) {
+  if (const auto why = store::test::why_missing("rocksdb")) GTEST_SKIP() << *why;
+  for (const char* tested : {"rocksdb", "rocksdb_locking"}) {
+    for (std::uint64_t seed = 1; seed <= scaled(6); ++seed) {
+      SCOPED_TRACE(std::string(tested) + ", seed " + std::to_string(seed));
+      Trial trial = locked_trial("hints", seed);
+      for (const auto& [option, value] : store::test::options_of(tested)) {
+        trial.run.protocol_options[option] = value;
+      }
+      trial.run.protocol_options["durability"] = "off";
+      const Verdict verdict = verdict_on(trial);
+      for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+      EXPECT_GT(verdict.report.transactions, 0U);
+    }
+  }
+}
+#endif
 
 TEST(ExternalEntrance, LosesNothingWithLocksOnAllRows) {
   store::test::add_test_stores();
