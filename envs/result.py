@@ -201,6 +201,8 @@ class Result:
         short_of_memory: whether the run ended early for lack of memory.
         syncs: how often an external store waited in the window until data was on disk; None without
             one.
+        round_trips: how often workers waited in the window for an answer of an external store's
+            server; None without a server.
     """
 
     protocol: str
@@ -229,6 +231,7 @@ class Result:
     resident_bytes: int | None = None
     short_of_memory: bool = False
     syncs: int | None = None
+    round_trips: int | None = None
 
     @property
     def kept_up(self) -> float | None:
@@ -289,6 +292,7 @@ class Result:
         arrivals = source.get("arrivals")
         schedule = source.get("schedule")
         syncs = source.get("syncs")
+        round_trips = source.get("round_trips")
         return cls(
             protocol=str(source.get("protocol", "")),
             policy=str(source.get("policy", "")),
@@ -314,6 +318,7 @@ class Result:
             **{name: int(memory[name]) for name in _MEMORY if name in memory},
             short_of_memory=bool(memory.get("short", False)),
             syncs=None if syncs is None else int(syncs),
+            round_trips=None if round_trips is None else int(round_trips),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -330,7 +335,7 @@ class Result:
         if memory["grown_bytes"] is not None:
             known = {name: size for name, size in memory.items() if size is not None}
             plain["memory"] = known | {"short": short}
-        for absent in ("others", "syncs"):
+        for absent in ("others", "syncs", "round_trips"):
             if plain[absent] is None:
                 del plain[absent]
         plain["machine"] = self.machine.as_dict()

@@ -171,6 +171,7 @@ class MachineSession final : public Session {
     Result result = summarize(*run, options, described_);
     result.failure = run->protocol->failure();
     result.syncs = run->syncs;
+    result.round_trips = run->round_trips;
     result.interrupted = was_interrupted;
     result.short_of_memory = monitor.short_of_memory();
     result.grown_bytes = grown_bytes() - grown_before;

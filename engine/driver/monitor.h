@@ -102,6 +102,7 @@ class Monitor {
     }
     if (interval_ != 0) run_.intervals.push_back(now);
     run_.syncs = run_.protocol->syncs();
+    run_.round_trips = run_.protocol->round_trips();
     set_phase(Phase::measure);
   }
 
@@ -115,6 +116,7 @@ class Monitor {
     }
     run_.state.measured_until.store(now, std::memory_order_relaxed);
     if (run_.syncs) *run_.syncs = *run_.protocol->syncs() - *run_.syncs;
+    if (run_.round_trips) *run_.round_trips = *run_.protocol->round_trips() - *run_.round_trips;
   }
 
   /// Makes the policy switches that are due, and begins the interval that is due.

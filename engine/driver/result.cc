@@ -71,6 +71,7 @@ std::string Result::to_json() const {
       {"violations", violations},
   };
   if (syncs) json["syncs"] = *syncs;
+  if (round_trips) json["round_trips"] = *round_trips;
   if (!failure.empty()) json["failure"] = failure;
   if (resident_bytes) json["memory"]["resident_bytes"] = *resident_bytes;
   if (arrivals) {

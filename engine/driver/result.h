@@ -120,6 +120,8 @@ struct Result {
   bool short_of_memory = false;  ///< the run was ended because little memory was left
   /// How often an external store waited in the window until data was on disk; empty: there is none.
   std::optional<std::uint64_t> syncs = {};
+  /// How often it waited there for an answer of the store's server; empty: there is no server.
+  std::optional<std::uint64_t> round_trips = {};
   std::string failure = {};         ///< why an external store ended the run; empty: it did not
   std::int64_t grown_bytes = 0;     ///< of the database in the run
   std::int64_t database_bytes = 0;  ///< size of the database after it, free memory included

@@ -91,6 +91,7 @@ struct Run {
   std::vector<Ticks> switches;                   ///< the times of the planned switches made
   /// ProtocolRun::syncs() when the window began, then those in the window.
   std::optional<std::uint64_t> syncs;
+  std::optional<std::uint64_t> round_trips;  ///< in the same way
 };
 
 }  // namespace heddle

@@ -175,6 +175,9 @@ class ExternalRun final : public ProtocolRun<M> {
   [[nodiscard]] bool failed() const override { return runtime_.failed(); }
   [[nodiscard]] std::string failure() const override { return runtime_.failure(); }
   [[nodiscard]] std::optional<std::uint64_t> syncs() const override { return runtime_.syncs(); }
+  [[nodiscard]] std::optional<std::uint64_t> round_trips() const override {
+    return runtime_.round_trips();
+  }
   void interrupt() override { runtime_.interrupt(); }
   void finish() override { runtime_.finish(); }
 

@@ -138,6 +138,7 @@ class ExternalRuntime {
   }
 
   [[nodiscard]] std::uint64_t syncs() const { return store_->syncs(); }
+  [[nodiscard]] std::optional<std::uint64_t> round_trips() const { return store_->round_trips(); }
 
   /// After the workers have ended: copies the rows back, unless the store has failed.
   void finish() {

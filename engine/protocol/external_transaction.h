@@ -398,6 +398,7 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
 
   /// Leaves a write of a member to the members that follow, and to flush().
   void leave(const Access<M>& access, Words key, bool was_there) {
+    if (access.removed && !was_there) return;  // only this member has ever had the row
     TableBase<M>& table = *access.table;
     const std::size_t bytes = external::value_bytes(table);
     StoredRow<M>* row = known_.find(table, key);
@@ -408,12 +409,17 @@ class ExternalTransaction : public TypedAccess<ExternalTransaction<M>> {
     if (!access.removed) std::memcpy(row->value, access.write, bytes);
   }
 
-  /// Sends what the members of a group have written.
+  /// Sends what the members of a group have written. A row that one of them has inserted and a
+  /// later one deleted is sent, too: only by a conflict in the store are the versions of one row in
+  /// one order.
   bool flush() {
     return known_.flush([this](const StoredRow<M>& row) {
-      return accept(
-          send(*row.table, row.key, row.exists ? row.value : nullptr, row.exists_in_store),
-          row.writer);
+      const bool is_put = row.exists || !row.exists_in_store;
+      if (is_put &&
+          !accept(send(*row.table, row.key, row.value, row.exists_in_store), row.writer)) {
+        return false;
+      }
+      return row.exists || accept(send(*row.table, row.key, nullptr, true), row.writer);
     });
   }
 

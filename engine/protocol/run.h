@@ -86,6 +86,8 @@ class ProtocolRun {
   [[nodiscard]] virtual std::string failure() const { return {}; }
   /// How often the store has waited until data was on disk; empty: there is no store.
   [[nodiscard]] virtual std::optional<std::uint64_t> syncs() const { return {}; }
+  /// How often it has waited for an answer of the store's server; empty: there is no server.
+  [[nodiscard]] virtual std::optional<std::uint64_t> round_trips() const { return {}; }
   /// Ends the waits that the machine does not know of. The stop word is set.
   virtual void interrupt() {}
   /// Called when the workers have ended: makes the tables in memory have what they committed.

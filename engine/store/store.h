@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,8 @@ class Store {
   virtual void wake() = 0;
   /// How often the store has waited until data was on disk.
   [[nodiscard]] virtual std::uint64_t syncs() const = 0;
+  /// How often a connection has waited for an answer of the server; empty: there is no server.
+  [[nodiscard]] virtual std::optional<std::uint64_t> round_trips() const { return {}; }
 };
 
 }  // namespace heddle::store

@@ -57,4 +57,40 @@ Address Address::of_user(const std::string& dsn) {
   return {std::move(given), std::move(where)};
 }
 
+Address Address::of_socket(const std::string& folder, const std::string& port,
+                           const std::string& user, const std::string& peer) {
+  const Parameters wanted{
+      // An empty value is one that is not given, and a hostaddr would replace the host. Of two
+      // empty
+      // ones each is the socket's.
+      {"host", folder + "," + folder},
+      {"hostaddr", ","},
+      {"port", port},
+      {"user", user},
+      {"dbname", "postgres"},
+      {"options", " "},
+      {"requirepeer", peer},
+      {"sslmode", "disable"},
+      {"sslcertmode", "disable"},
+      {"sslnegotiation", "postgres"},
+      {"ssl_min_protocol_version", "TLSv1.2"},
+      {"ssl_max_protocol_version", "TLSv1.3"},
+      {"gssencmode", "disable"},
+      {"channel_binding", "disable"},
+      {"require_auth", "none"},
+      {"load_balance_hosts", "disable"},
+      {"target_session_attrs", "any"},
+      {"replication", "false"},
+  };
+  // Versions of libpq differ in what they know.
+  const std::unique_ptr<PQconninfoOption, FreeOptions> known(PQconninfoParse("", nullptr));
+  Parameters given;
+  for (const PQconninfoOption* option = known.get();
+       option != nullptr && option->keyword != nullptr; ++option) {
+    const std::string value = value_or(wanted, option->keyword, "");
+    if (!value.empty()) given.emplace_back(option->keyword, value);
+  }
+  return {std::move(given), folder};
+}
+
 }  // namespace heddle::store

@@ -20,6 +20,12 @@ class Address {
   /// @throws std::invalid_argument for another text, and for one with a password
   [[nodiscard]] static Address of_user(const std::string& dsn);
 
+  /// A server whose socket is in a folder, whatever the environment says: libpq takes what is not
+  /// given here from variables such as PGHOSTADDR and from the service that PGSERVICE names.
+  /// @param peer the name of the user that the server runs as; empty: unknown
+  [[nodiscard]] static Address of_socket(const std::string& folder, const std::string& port,
+                                         const std::string& user, const std::string& peer);
+
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] const std::string& where() const { return where_; }
 

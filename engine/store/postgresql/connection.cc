@@ -68,8 +68,9 @@ std::vector<std::byte> after(Bytes key) {
 }  // namespace
 
 PostgresqlConnection::PostgresqlConnection(const StoreSetup& setup, const Address& address,
-                                           const std::string& schema)
-    : pipeline_(open_session(setup, address), address, setup.stop) {
+                                           const std::string& schema,
+                                           std::atomic<std::uint64_t>& round_trips)
+    : pipeline_(open_session(setup, address), address, setup.stop, round_trips) {
   // A snapshot level refuses to write a row that is gone.
   const bool guarded = setup.isolation == Isolation::read_committed;
   tables_.reserve(setup.tables.size());

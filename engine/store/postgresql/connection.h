@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -20,8 +21,10 @@ namespace heddle::store {
 class PostgresqlConnection final : public Connection {
  public:
   /// @param schema the schema of the tables, in SQL
+  /// @param round_trips counts those of all connections
   /// @throws std::runtime_error naming the server and the cure
-  PostgresqlConnection(const StoreSetup& setup, const Address& address, const std::string& schema);
+  PostgresqlConnection(const StoreSetup& setup, const Address& address, const std::string& schema,
+                       std::atomic<std::uint64_t>& round_trips);
 
   Status begin(Access access) override;
   Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) override;

@@ -9,6 +9,30 @@ namespace heddle::store {
 
 namespace {
 
+/// An address as libpq takes it, with what every connection has. It refers to the address.
+class Arguments {
+ public:
+  explicit Arguments(const Address& address) {
+    // What comes later takes precedence.
+    add("fallback_application_name", "heddle");
+    add("connect_timeout", "10");
+    for (const auto& [keyword, value] : address.parameters()) add(keyword.c_str(), value.c_str());
+    add("client_encoding", "UTF8");
+    add(nullptr, nullptr);
+  }
+  [[nodiscard]] const char* const* keywords() const { return keywords_.data(); }
+  [[nodiscard]] const char* const* values() const { return values_.data(); }
+
+ private:
+  void add(const char* keyword, const char* value) {
+    keywords_.push_back(keyword);
+    values_.push_back(value);
+  }
+
+  std::vector<const char*> keywords_;
+  std::vector<const char*> values_;
+};
+
 void ignore_notice(void* /*unused*/, const PGresult* /*notice*/) {}
 
 /// A message of several lines, in one and without an end.
@@ -49,21 +73,19 @@ const char* cure_of(std::string_view sqlstate) {
 }  // namespace
 
 Client try_to_connect(const Address& address) {
-  std::vector<const char*> keywords;
-  std::vector<const char*> values;
-  const auto add = [&](const char* keyword, const char* value) {
-    keywords.push_back(keyword);
-    values.push_back(value);
-  };
-  // What comes later takes precedence.
-  add("fallback_application_name", "heddle");
-  add("connect_timeout", "10");
-  for (const auto& [keyword, value] : address.parameters()) add(keyword.c_str(), value.c_str());
-  add("client_encoding", "UTF8");
-  add(nullptr, nullptr);
-  Client client(PQconnectdbParams(keywords.data(), values.data(), 0));
+  const Arguments arguments(address);
+  Client client(PQconnectdbParams(arguments.keywords(), arguments.values(), 0));
   PQsetNoticeReceiver(client.get(), &ignore_notice, nullptr);
   return client;
+}
+
+std::string refusal(const Address& address) {
+  const Arguments arguments(address);
+  const PGPing ping = PQpingParams(arguments.keywords(), arguments.values(), 0);
+  if (ping != PQPING_NO_ATTEMPT && ping != PQPING_OK) return "";
+  const Client client = try_to_connect(address);
+  if (PQstatus(client.get()) == CONNECTION_OK) return "";
+  return in_one_line(PQerrorMessage(client.get()));
 }
 
 Client connect_to(const Address& address) {

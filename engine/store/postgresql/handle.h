@@ -25,6 +25,10 @@ using Answer = std::unique_ptr<PGresult, ClearResult>;
 /// Opens a connection, or returns one that has failed, which PQstatus() says.
 [[nodiscard]] Client try_to_connect(const Address& address);
 
+/// Why a connection fails although the server accepts connections, or before one is tried; empty:
+/// it does not fail, or the server does not answer yet.
+[[nodiscard]] std::string refusal(const Address& address);
+
 /// @throws std::runtime_error naming the server and the cure
 [[nodiscard]] Client connect_to(const Address& address);
 

@@ -17,10 +17,12 @@ constexpr std::size_t kMostParameters = 3;
 
 }  // namespace
 
-Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop)
+Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop,
+                   std::atomic<std::uint64_t>& round_trips)
     : client_(std::move(client)),
       address_(std::move(address)),
       stop_(stop),
+      round_trips_(round_trips),
       cancel_(PQgetCancel(client_.get())) {
   PQenterPipelineMode(client_.get());
 }
@@ -62,6 +64,7 @@ Status Pipeline::send() {
 
 Status Pipeline::round_trip() {
   answers_.clear();
+  round_trips_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only counted
   if (const Status status = send(); status != Status::ok) return status;
   return read_answers();
 }

@@ -30,7 +30,9 @@ class Pipeline {
     end,       ///< of a round trip
   };
 
-  Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop);
+  /// @param round_trips is increased by each
+  Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop,
+           std::atomic<std::uint64_t>& round_trips);
 
   void add_prepare(const std::string& name, const std::string& sql, bool& prepared);
   /// Adds a prepared statement, with binary parameters and results.
@@ -72,6 +74,7 @@ class Pipeline {
   Client client_;
   Address address_;
   const std::atomic<std::uint64_t>* stop_;
+  std::atomic<std::uint64_t>& round_trips_;
   std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
   std::deque<Answer> answers_;
   std::unique_ptr<PGcancel, FreeCancel> cancel_;

@@ -76,4 +76,12 @@ std::optional<Account> server_account() {
       "run Heddle as another user, or name a server with dsn=");
 }
 
+std::string user_name(uid_t user) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> texts;
+  const int failed = getpwuid_r(user, &entry, texts.data(), texts.size(), &found);
+  return failed == 0 && found != nullptr ? found->pw_name : "";
+}
+
 }  // namespace heddle::store

@@ -18,4 +18,7 @@ namespace heddle::store {
 /// @throws std::invalid_argument if this is root and there is none
 [[nodiscard]] std::optional<Account> server_account();
 
+/// The name of a user; empty: it has none.
+[[nodiscard]] std::string user_name(uid_t user);
+
 }  // namespace heddle::store

@@ -35,18 +35,7 @@ struct Servers {
   }
 };
 
-Address address_in(const std::filesystem::path& folder) {
-  // All that the environment could change.
-  return {{{"host", folder.string()},
-           {"port", "5432"},
-           {"user", kUser},
-           {"dbname", "postgres"},
-           {"options", " "},
-           {"sslmode", "disable"},
-           {"gssencmode", "disable"},
-           {"target_session_attrs", "any"}},
-          folder.string()};
-}
+constexpr const char* kPort = "5432";
 
 void require_short(const std::filesystem::path& folder) {
   constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
@@ -65,7 +54,8 @@ PrivateServer::PrivateServer(const Settings& settings)
       programs_(server_programs()),
       account_(server_account()),
       folder_(settings.place),
-      address_(address_in(folder_.path())) {
+      address_(Address::of_socket(folder_.path().string(), kPort, kUser,
+                                  user_name(account_ ? account_->user : geteuid()))) {
   // A few for what is not a worker, and what ends a little later than its run.
   constexpr std::size_t kLeast = 64;
   constexpr std::size_t kSpare = 16;
@@ -123,7 +113,7 @@ void PrivateServer::create() {
 }
 
 void PrivateServer::start() {
-  std::vector<std::string> command{(programs_ / "postgres").string(), "-D", data(), "-p", "5432"};
+  std::vector<std::string> command{(programs_ / "postgres").string(), "-D", data(), "-p", kPort};
   const auto set = [&command](const std::string& setting) {
     command.insert(command.end(), {"-c", setting});
   };
@@ -161,6 +151,13 @@ void PrivateServer::await_start() {
       throw std::runtime_error("store postgresql: the server does not start in " +
                                folder_.path().string() + ": " + complaint() +
                                "; name another folder with folder=, or a server with dsn=");
+    }
+    // Only a variable of the environment makes it unwanted: the service of PGSERVICE is not
+    // defined, or PGTZ is no time zone.
+    if (const std::string why = refusal(address_); !why.empty()) {
+      throw std::runtime_error("store postgresql: the server in " + folder_.path().string() +
+                               " can't be used: " + why +
+                               "; unset the environment variables of libpq, such as PGSERVICE");
     }
     std::this_thread::sleep_for(kBetweenTries);
   }

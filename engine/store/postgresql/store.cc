@@ -1,8 +1,10 @@
 #include "store/store.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "store/module.h"
 #include "store/postgresql/address.h"
@@ -32,11 +34,14 @@ class PostgresqlStore final : public Store {
     return std::make_unique<CopyFiller>(setup_, address_, schema_.name());
   }
   std::unique_ptr<Connection> connect() override {
-    return std::make_unique<PostgresqlConnection>(setup_, address_, schema_.name());
+    return std::make_unique<PostgresqlConnection>(setup_, address_, schema_.name(), round_trips_);
   }
   /// A wait in the server ends when its connection is interrupted.
   void wake() override {}
   [[nodiscard]] std::uint64_t syncs() const override { return schema_.syncs(); }
+  [[nodiscard]] std::optional<std::uint64_t> round_trips() const override {
+    return round_trips_.load(std::memory_order_relaxed);  // relaxed: only counted
+  }
 
  private:
   /// The server's folder is next to that of the run, which ends earlier.
@@ -47,7 +52,8 @@ class PostgresqlStore final : public Store {
   }
 
   StoreSetup setup_;
-  std::shared_ptr<PrivateServer> server_;  ///< nullptr: it is the user's
+  std::atomic<std::uint64_t> round_trips_ = 0;  ///< of all connections
+  std::shared_ptr<PrivateServer> server_;       ///< nullptr: it is the user's
   Address address_;
   mutable RunSchema schema_;  ///< its connection serves a reader of statistics too
 };

@@ -293,7 +293,9 @@ Trial locked_trial(const std::string& locks, std::uint64_t seed) {
   trial.run.protocol = "external";
   // The store that loses updates shows a group not its own writes either.
   const bool merges = seed % 3 == 0;
-  trial.run.protocol_options = {{"store", merges ? "map" : "outside"},
+  // Rows that are read together have to be read when their locks are held.
+  const std::string reads = seed % 4 < 2 ? "" : "together_";
+  trial.run.protocol_options = {{"store", reads + (merges ? "map" : "outside")},
                                 {"isolation", "read_committed"},
                                 {"locks", locks},
                                 {"concurrency", seed % 2 == 0 ? "2" : "4"},
@@ -307,6 +309,57 @@ TEST(ExternalEntrance, LosesUpdatesWithoutLocks) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 1; seed < 40 && found == 0; ++seed) {
     found = verdict_on(locked_trial("off", seed)).report.anomalies.size();
+  }
+  EXPECT_GT(found, 0U);
+}
+
+/// Transactions of few rows, of which hints name all but those that are scanned.
+Trial hinted_trial_in(const std::string& store, std::uint64_t seed) {
+  Trial trial;
+  trial.workload = {{"name", "ycsb"},    {"index", "ordered"}, {"records", "40"},
+                    {"operations", "4"}, {"read", "30"},       {"rmw", "25"},
+                    {"scan", "5"},       {"insert", "20"},     {"delete", "20"}};
+  trial.seed = seed;
+  trial.run.protocol = "external";
+  trial.run.protocol_options = {{"store", store},
+                                {"merge", seed % 2 == 0 ? "1" : "5"},
+                                {"locks", seed % 3 == 0 ? "hints" : "off"}};
+  if (store == "postgresql") trial.run.protocol_options["durability"] = "off";
+  trial.run.seconds = scaled_seconds(0.05);
+  return trial;
+}
+
+class ExternalPrefetch : public testing::TestWithParam<std::string> {};
+
+TEST_P(ExternalPrefetch, IsSerializable) {
+  store::test::add_test_stores();
+  if (const auto why = store::test::why_missing(GetParam())) GTEST_SKIP() << *why;
+  std::uint64_t checked = 0;
+  for (std::uint64_t seed = 0; seed < scaled(12); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Verdict verdict = verdict_on(hinted_trial_in(GetParam(), seed));
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    checked += verdict.report.transactions;
+  }
+  EXPECT_GT(checked, 0U);
+}
+
+#if defined(__SANITIZE_THREAD__)  // see store/connection_test.cc
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalPrefetch, testing::Values("together_map"),
+                         [](const auto& test) { return test.param; });
+#else
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalPrefetch, testing::Values("together_map", "postgresql"),
+                         [](const auto& test) { return test.param; });
+#endif
+
+/// Rows that are read together before the transaction, so that they may be of the past.
+TEST(ExternalPrefetchFaults, AreFound) {
+  store::test::add_test_stores();
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 40 && found == 0; ++seed) {
+    Trial trial = hinted_trial_in("together_outside", seed);
+    trial.run.protocol_options["locks"] = "off";
+    found = verdict_on(trial).report.anomalies.size();
   }
   EXPECT_GT(found, 0U);
 }

@@ -216,6 +216,29 @@ TEST(SessionExternal, GroupsWaitForTheDiskLessOften) {
 #endif
 }
 
+// The sanitized builds have no TPC-B on real cores.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+/// The rows that hints name are one round trip, and the commit is another, also for a group.
+TEST(SessionExternal, HintsSaveRoundTrips) {
+  if (const auto why = why_missing("postgresql")) GTEST_SKIP() << *why;
+  const auto session = open_session({{"name", "tpcb"}, {"accounts", "1000"}}, 2, 1);
+  const auto trips = [&](const char* prefetch, const char* merge) {
+    RunOptions options = in_store("postgresql", 0.3);
+    options.protocol_options["locks"] = "hints";  // without aborts
+    options.protocol_options["prefetch"] = prefetch;
+    options.protocol_options["merge"] = merge;
+    const Result result = session_runs::run(*session, options);
+    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+    EXPECT_GT(result.commits, 50U);
+    return static_cast<double>(result.round_trips.value()) / static_cast<double>(result.commits);
+  };
+  constexpr double kAtTheEdges = 0.2;  // of the window
+  EXPECT_NEAR(trips("off", "1"), 5, 5 * kAtTheEdges);
+  EXPECT_NEAR(trips("hints", "1"), 2, 2 * kAtTheEdges);
+  EXPECT_NEAR(trips("hints", "8"), 2. / 8, 2. / 8 * kAtTheEdges);
+}
+#endif
+
 [[maybe_unused]] RunOptions merging_writers() {
   RunOptions options = in_store("sqlite", 0.2);
   options.protocol_options = {{"store", "sqlite"},

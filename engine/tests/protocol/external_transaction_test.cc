@@ -1,8 +1,10 @@
 #include "protocol/external_transaction.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@ namespace {
 struct Refusals {
   std::optional<store::Status> begin, put, commit;
   std::string error;
+  std::optional<store::Status> get_all = {};
 };
 Refusals refusals;
 
@@ -34,6 +37,18 @@ class Refusing final : public store::test::Forwarding {
 
   store::Status begin(store::Access access) override {
     return refusals.begin ? *refusals.begin : Forwarding::begin(access);
+  }
+  store::Status get(std::size_t table, store::Bytes key, std::span<std::byte> out) override {
+    ++gets;
+    return Forwarding::get(table, key, out);
+  }
+  [[nodiscard]] bool reads_faster_together() const override { return true; }
+  store::Status get_all(std::span<store::RowToRead> rows) override {
+    if (refusals.get_all) return *refusals.get_all;
+    const int before = gets;
+    const store::Status status = Forwarding::get_all(rows);
+    gets = before;
+    return status;
   }
   store::Status put(std::size_t table, store::Bytes key, store::Bytes value,
                     store::Put how) override {
@@ -49,9 +64,12 @@ class Refusing final : public store::test::Forwarding {
   }
   [[nodiscard]] const std::string& error() const override { return refusals.error; }
 
+  static inline int gets = 0;  ///< of single rows
   static inline int puts = 0;
   static inline int erasures = 0;
 };
+
+using Keys = std::vector<std::uint64_t>;
 
 /// Transactions on a store in memory, with the rows of the fixture. Both tables have the keys 10 to
 /// 60.
@@ -68,11 +86,27 @@ class ExternalTransactionTest : public testing::Test {
     runtime_ = std::make_unique<ExternalRuntime<M>>(
         RunSetup<M>{database_.storage, signature_, 2, stop_, {{"store", "refusing"}}, nullptr});
     txn_ = std::make_unique<Txn>(*runtime_);
-    Refusing::puts = Refusing::erasures = 0;
+    Refusing::gets = Refusing::puts = Refusing::erasures = 0;
   }
 
   auto begin() {
     txn_->begin(store::Access::read_write);
+    return Hand(*txn_, database_.rows);
+  }
+  /// A transaction that has read rows of ROWS together.
+  auto begin_with(std::vector<std::uint64_t> keys) {
+    const auto hand = begin();
+    txn_->prefetch(named(keys));
+    return hand;
+  }
+  std::vector<HintedRow> named(const std::vector<std::uint64_t>& keys) {
+    std::vector<HintedRow> rows;
+    for (const std::uint64_t key : keys) rows.push_back({database_.rows.number(), key});
+    return rows;
+  }
+  /// The next member of a group.
+  auto begin_member() {
+    txn_->begin_member();
     return Hand(*txn_, database_.rows);
   }
   /// The row's first column in the store.
@@ -91,8 +125,6 @@ class ExternalTransactionTest : public testing::Test {
   std::unique_ptr<Txn> txn_;
 };
 
-using Keys = std::vector<std::uint64_t>;
-
 TEST_F(ExternalTransactionTest, CommitsItsWritesToTheStoreAndNotToMemory) {
   const auto hand = begin();
   EXPECT_EQ(hand.read(20), 2000);
@@ -107,6 +139,124 @@ TEST_F(ExternalTransactionTest, CommitsItsWritesToTheStoreAndNotToMemory) {
   EXPECT_EQ(stored(database_.points, 25), 2);
   EXPECT_EQ(stored(database_.rows, 30), std::nullopt);
   EXPECT_EQ(Database::committed(database_.rows, 20), 2000);
+}
+
+TEST_F(ExternalTransactionTest, ReadsWhatItHasPrefetchedWithoutTheStore) {
+  const auto hand = begin_with({10, 20, 25, 30});
+  EXPECT_EQ(hand.read(20), 2000);
+  EXPECT_EQ(hand.read(25), std::nullopt);
+  EXPECT_TRUE(hand.insert(25, 1));
+  EXPECT_FALSE(hand.insert(30, 1));
+  EXPECT_TRUE(hand.write(30, 2));
+  EXPECT_EQ(Refusing::gets, 0);
+  EXPECT_EQ(hand.read(40), 4000) << "a row that was not prefetched";
+  EXPECT_EQ(Refusing::gets, 1);
+  EXPECT_EQ(txn_->accesses().size(), 4U) << "10 is not accessed";
+  EXPECT_TRUE(hand.commit());
+  EXPECT_EQ(Refusing::puts, 2);
+  EXPECT_EQ(stored(database_.rows, 25), 1);
+  EXPECT_EQ(stored(database_.rows, 30), 2);
+}
+
+/// In an attempt of its own, which may be the second of a transaction.
+TEST_F(ExternalTransactionTest, ForgetsWhatItHasPrefetched) {
+  begin_with({20, 25}).abort();
+  const auto other = begin();
+  EXPECT_TRUE(other.write(20, 1) && other.insert(25, 2));
+  EXPECT_TRUE(other.commit());
+  const auto hand = begin();
+  EXPECT_EQ(hand.read(20), 1);
+  EXPECT_EQ(hand.read(25), 2);
+  EXPECT_TRUE(hand.commit());
+}
+
+TEST_F(ExternalTransactionTest, AbortsIfItCannotPrefetch) {
+  refusals.get_all = store::Status::conflict;
+  const auto hand = begin_with({20});
+  EXPECT_EQ(hand.read(20), std::nullopt);
+  EXPECT_EQ(hand.stop(), Outcome::abort);
+  EXPECT_EQ(hand.reason(), AbortReason::read_validation);
+  EXPECT_FALSE(hand.commit());
+  refusals = {};
+  EXPECT_EQ(stored(database_.rows, 20), 2000);
+}
+
+/// Each sees what those before it have left, and each row is written once.
+TEST_F(ExternalTransactionTest, MembersOfAGroupShareTheirRows) {
+  EXPECT_TRUE(txn_->begin_group(store::Access::read_write));
+  const auto first = begin_member();
+  txn_->prefetch(named({10, 20, 25}));
+  EXPECT_TRUE(first.write(20, 1) && first.insert(25, 1) && first.remove(30));
+  EXPECT_TRUE(first.commit());
+  const std::uint64_t version = txn_->last_version();
+
+  const auto rolled_back = begin_member();
+  EXPECT_EQ(rolled_back.read(20), 1);
+  EXPECT_TRUE(rolled_back.write(20, 2) && rolled_back.remove(25) && rolled_back.insert(30, 2));
+  EXPECT_TRUE(txn_->validate_rollback());
+  rolled_back.abort();
+
+  const auto third = begin_member();
+  EXPECT_EQ(third.read(20), 1);
+  EXPECT_EQ(txn_->accesses()[0].seen, tid::committed(version, 1, false));
+  EXPECT_TRUE(third.write(20, 3));
+  EXPECT_EQ(third.read(30), std::nullopt);
+  EXPECT_TRUE(third.insert(30, 3));
+  EXPECT_EQ(third.read(25), 1);
+  EXPECT_TRUE(third.remove(25));
+  EXPECT_TRUE(third.commit());
+  EXPECT_GT(txn_->last_version(), version);
+
+  EXPECT_EQ(begin_member().read(25), std::nullopt);
+  EXPECT_TRUE(txn_->commit());
+  EXPECT_EQ(Refusing::gets, 1) << "of 30, once";
+  EXPECT_EQ(Refusing::puts, 0) << "until the group's commit";
+  EXPECT_TRUE(txn_->commit_group());
+  EXPECT_EQ(Refusing::puts, 3) << "20, 25 and 30";
+  EXPECT_EQ(Refusing::erasures, 1) << "of 25, which others may have inserted meanwhile";
+  EXPECT_EQ(stored(database_.rows, 20), 3);
+  EXPECT_EQ(stored(database_.rows, 25), std::nullopt);
+  EXPECT_EQ(stored(database_.rows, 30), 3);
+}
+
+TEST_F(ExternalTransactionTest, AScanOfAGroupFindsWhatMembersHaveWritten) {
+  EXPECT_TRUE(txn_->begin_group(store::Access::read_write));
+  const auto first = begin_member();
+  txn_->prefetch(named({20}));
+  EXPECT_TRUE(first.write(20, 1) && first.insert(25, 1) && first.remove(30));
+  EXPECT_TRUE(first.commit());
+  const auto second = begin_member();
+  EXPECT_TRUE(second.insert(27, 1));
+  EXPECT_EQ(second.scan(0, 99), (Keys{10, 20, 25, 27, 40, 50, 60}));
+  EXPECT_EQ(second.read(20), 1);
+  EXPECT_TRUE(second.write(20, 2) && second.remove(25));
+  EXPECT_TRUE(second.write(40, 2)) << "a row that it has only scanned";
+  EXPECT_TRUE(second.commit());
+  EXPECT_EQ(begin_member().scan(0, 99), (Keys{10, 20, 27, 40, 50, 60}));
+  EXPECT_TRUE(txn_->commit());
+  EXPECT_TRUE(txn_->commit_group());
+  EXPECT_EQ(stored(database_.rows, 20), 2);
+  EXPECT_EQ(stored(database_.rows, 40), 2);
+  EXPECT_EQ(begin().scan(0, 99), (Keys{10, 20, 27, 40, 50, 60}));
+  txn_->abort();
+}
+
+TEST_F(ExternalTransactionTest, AGroupThatTheStoreRefusesHasNoEffect) {
+  EXPECT_TRUE(txn_->begin_group(store::Access::read_write));
+  const auto first = begin_member().at({.read = 3});
+  EXPECT_TRUE(first.write(20, 1));
+  EXPECT_TRUE(first.commit());
+  const auto second = begin_member().at({.read = 4});
+  EXPECT_TRUE(second.write(10, 1));
+  EXPECT_TRUE(second.commit());
+  refusals.put = store::Status::conflict;
+  EXPECT_FALSE(txn_->commit_group());
+  EXPECT_EQ(txn_->reason(), AbortReason::read_validation);
+  EXPECT_EQ(txn_->reason_state(), 4) << "10 is sent first";
+  txn_->abort_group();
+  refusals = {};
+  EXPECT_EQ(stored(database_.rows, 20), 2000);
+  EXPECT_EQ(stored(database_.rows, 10), 1000);
 }
 
 TEST_F(ExternalTransactionTest, AbortsWithoutEffect) {

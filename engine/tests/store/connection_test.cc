@@ -1,5 +1,6 @@
 #include "store/connection.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +51,36 @@ TEST_P(StoreTest, ReadsAndScansInOrder) {
                          RowLock::shared, take_one),
             Status::ok);
   EXPECT_EQ(first, Keys{10});
+  EXPECT_EQ(client->commit(), Status::ok);
+}
+
+/// Those of several tables, those that are absent, and what the transaction has written.
+TEST_P(StoreTest, ReadsRowsTogetherAsOneByOne) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(client->get_all({}), Status::ok);
+  EXPECT_EQ(put(*client, 20, 5, Put::replace), Status::ok);
+  EXPECT_EQ(erase(*client, 30), Status::ok);
+  EXPECT_EQ(put(*client, 40, 7, Put::fresh), Status::ok);
+  EXPECT_EQ(client->put(kEmpty, bytes_of(3), bytes_of(33), Put::fresh), Status::ok);
+  const std::vector<std::pair<std::size_t, std::uint64_t>> asked{
+      {kEmpty, 2},  {kEmpty, 3},  {kTable, 5},  {kTable, 10},
+      {kTable, 20}, {kTable, 30}, {kTable, 40}, {kTable, ~std::uint64_t{0}}};
+  constexpr std::uint64_t kUnchanged = 99;
+  std::vector<std::array<std::byte, 8>> keys, values(asked.size(), bytes_of(kUnchanged));
+  for (const auto& [table, key] : asked) keys.push_back(bytes_of(key));
+  std::vector<RowToRead> rows;
+  for (std::size_t at = 0; at < asked.size(); ++at) {
+    rows.push_back({.table = asked[at].first, .key = keys[at], .out = values[at]});
+  }
+  EXPECT_EQ(client->get_all(rows), Status::ok);
+  Keys found;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    EXPECT_EQ(rows[at].found, number_of(values[at]) != kUnchanged);
+    found.push_back(rows[at].found ? number_of(values[at]) : 0);
+  }
+  EXPECT_EQ(found, (Keys{0, 33, 0, 100, 5, 0, 7, 0}));
+  EXPECT_EQ(get(*client, 10), 100U) << "reads one by one follow";
   EXPECT_EQ(client->commit(), Status::ok);
 }
 

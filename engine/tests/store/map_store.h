@@ -174,9 +174,17 @@ class Wrapped final : public Store {
   std::unique_ptr<Store> inner_;
 };
 
+/// A store that gains from reads that are made together.
+template <class Base>
+class ReadsTogether final : public Base {
+ public:
+  using Base::Base;
+  [[nodiscard]] bool reads_faster_together() const override { return true; }
+};
+
 /// A seeded fault: every read is a transaction of its own, and the writes are another one, so that
 /// updates are lost.
-class ReadsOutside final : public Forwarding {
+class ReadsOutside : public Forwarding {
  public:
   using Forwarding::Forwarding;
 

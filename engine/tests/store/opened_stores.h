@@ -66,12 +66,19 @@ inline std::optional<std::string> why_missing(const std::string& name) {
   }
 }
 
-/// Makes the stores of map_store.h known: `map`, and `outside` with the seeded fault.
+/// Makes the stores of map_store.h known: `map`, and `outside` with the seeded fault. What begins
+/// with `together_` reads the rows together that hints name.
 inline void add_test_stores() {
   const auto open_map = [](const StoreSetup& setup) { return std::make_unique<MapStore>(setup); };
   add_store("map", open_map);
   add_store("outside", [open_map](const StoreSetup& setup) {
     return std::make_unique<Wrapped<ReadsOutside>>(open_map(setup));
+  });
+  add_store("together_map", [open_map](const StoreSetup& setup) {
+    return std::make_unique<Wrapped<ReadsTogether<Forwarding>>>(open_map(setup));
+  });
+  add_store("together_outside", [open_map](const StoreSetup& setup) {
+    return std::make_unique<Wrapped<ReadsTogether<ReadsOutside>>>(open_map(setup));
   });
 }
 

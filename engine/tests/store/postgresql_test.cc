@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -120,6 +123,63 @@ TEST_F(PostgresqlTest, ReportsAWriteThatFailsWithTheNextRead) {
   ASSERT_EQ(client->begin(Access::read_write), Status::ok);
   EXPECT_EQ(get(*client, 20), 200U) << "the next transaction is another one";
   client->rollback();
+}
+
+TEST_F(PostgresqlTest, ReportsAWriteThatFailsWithRowsReadTogether) {
+  const auto client = store_->connect();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(put(*client, 20, 1, Put::fresh), Status::ok);
+  const auto key = bytes_of(10);
+  std::array<std::byte, 8> value{};
+  std::array<RowToRead, 2> rows{
+      {{.table = kEmpty, .key = key, .out = value}, {.table = kTable, .key = key, .out = value}}};
+  EXPECT_EQ(client->get_all(rows), Status::conflict);
+  client->rollback();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(client->get_all(rows), Status::ok);
+  EXPECT_FALSE(rows[0].found);
+  EXPECT_TRUE(rows[1].found);
+  EXPECT_EQ(number_of(value), 100U);
+  client->rollback();
+}
+
+/// The server remembers that the transaction has read them, also that one of them is absent.
+TEST_F(PostgresqlTest, RefusesWriteSkewOverRowsThatWereReadTogether) {
+  for (const std::uint64_t absent : {20, 25}) {
+    open({.durability = Durability::off});
+    const Pair pair{store_->connect(), store_->connect()};
+    for (Connection* client : {pair.one.get(), pair.other.get()}) {
+      const auto first = bytes_of(10);
+      const auto second = bytes_of(absent);
+      std::array<std::byte, 8> value{};
+      std::array<RowToRead, 2> rows{{{.table = kTable, .key = first, .out = value},
+                                     {.table = kTable, .key = second, .out = value}}};
+      EXPECT_EQ(client->begin(Access::read_write), Status::ok);
+      EXPECT_EQ(client->get_all(rows), Status::ok);
+      EXPECT_EQ(rows[1].found, absent == 20);
+    }
+    EXPECT_EQ(put(*pair.one, 10, 1, Put::replace), Status::ok);
+    EXPECT_EQ(put(*pair.other, absent, 2, absent == 20 ? Put::replace : Put::fresh), Status::ok);
+    EXPECT_EQ(pair.one->commit(), Status::ok);
+    EXPECT_EQ(pair.other->commit(), Status::conflict);
+    pair.other->rollback();
+  }
+}
+
+TEST_F(PostgresqlTest, CountsRoundTrips) {
+  const auto client = store_->connect();
+  const std::uint64_t before = store_->round_trips().value();
+  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
+  const auto key = bytes_of(10);
+  std::array<std::byte, 8> value{};
+  std::array<RowToRead, 2> rows{
+      {{.table = kEmpty, .key = key, .out = value}, {.table = kTable, .key = key, .out = value}}};
+  EXPECT_EQ(client->get_all(rows), Status::ok);
+  EXPECT_EQ(get(*client, 20), 200U);
+  EXPECT_EQ(put(*client, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(put(*client, 20, 1, Put::replace), Status::ok);
+  EXPECT_EQ(client->commit(), Status::ok);
+  EXPECT_EQ(store_->round_trips().value() - before, 3U) << "the rows, one more, and the commit";
 }
 
 TEST_F(PostgresqlTest, EndsADeadlock) {
@@ -276,6 +336,77 @@ TEST_F(PostgresqlServerTest, UsesAServerThatIsNamed) {
   EXPECT_EQ(committed(10), 100U);
   const std::string error = error_of({.dsn = named, .connections = 1'000, .stop = &stop_});
   EXPECT_NE(error.find("connections, and the run needs 1001"), std::string::npos) << error;
+}
+
+/// Variables of the environment, as long as it lives.
+class Environment {
+ public:
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  explicit Environment(Variables variables) : variables_(std::move(variables)) {
+    for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() {
+    for (const auto& [name, value] : variables_) unsetenv(name.c_str());
+  }
+
+ private:
+  Variables variables_;
+};
+
+TEST_F(PostgresqlServerTest, TheServerOfTheRunIsReachedWhateverTheEnvironmentSays) {
+  const std::string services = (place_ / "services").string();
+  std::ofstream(services)
+      << "[elsewhere]\nhost=192.0.2.1\nhostaddr=192.0.2.1\nport=1\n"
+         "user=nobody\ndbname=other\noptions=-cdefault_transaction_read_only=on\n"
+         "sslmode=verify-full\n";
+  const Environment environment({{"PGHOST", "192.0.2.1"},
+                                 {"PGHOSTADDR", "192.0.2.1"},
+                                 {"PGPORT", "1"},
+                                 {"PGUSER", "nobody"},
+                                 {"PGDATABASE", "other"},
+                                 {"PGOPTIONS", "-cdefault_transaction_read_only=on"},
+                                 {"PGSERVICE", "elsewhere"},
+                                 {"PGSERVICEFILE", services},
+                                 {"PGREQUIREPEER", "somebody"},
+                                 {"PGREQUIREAUTH", "scram-sha-256"},
+                                 {"PGCHANNELBINDING", "require"},
+                                 {"PGSSLMODE", "verify-full"},
+                                 {"PGSSLNEGOTIATION", "direct"},
+                                 {"PGSSLCERTMODE", "require"},
+                                 {"PGSSLMINPROTOCOLVERSION", "none"},
+                                 {"PGSSLMAXPROTOCOLVERSION", "none"},
+                                 {"PGGSSENCMODE", "require"},
+                                 {"PGLOADBALANCEHOSTS", "never"},
+                                 {"PGTARGETSESSIONATTRS", "standby"},
+                                 {"PGCLIENTENCODING", "none"},
+                                 {"PGCONNECT_TIMEOUT", "never"}});
+  open({.durability = Durability::off}, place_);  // the server that runs
+  EXPECT_EQ(committed(10), 100U);
+  open({.durability = Durability::normal}, place_);  // another one
+  EXPECT_EQ(committed(10), 100U);
+}
+
+/// As psql does: what dsn= leaves out is what the environment says.
+TEST_F(PostgresqlServerTest, AServerThatIsNamedMayBeNamedByTheEnvironment) {
+  const Environment environment({{"PGHOST", server_.string()}, {"PGUSER", "heddle"}});
+  open({.durability = Durability::normal, .dsn = "dbname=postgres"});
+  EXPECT_EQ(committed(10), 100U);
+}
+
+TEST_F(PostgresqlServerTest, NamesTheVariableThatKeepsItFromConnecting) {
+  for (const auto& [variable, value] : {std::pair("PGSERVICE", "nowhere"), {"PGTZ", "nowhere"}}) {
+    const Environment environment(Environment::Variables(1, {variable, value}));
+    std::string error;
+    try {
+      open({.durability = Durability::normal}, place_);
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
+    }
+    EXPECT_NE(error.find("nowhere"), std::string::npos) << error;
+    EXPECT_NE(error.find("unset the environment variables"), std::string::npos) << error;
+  }
 }
 
 TEST_F(PostgresqlTest, ShowsNoPassword) {

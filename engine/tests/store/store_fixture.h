@@ -18,6 +18,7 @@
 
 namespace heddle::store::test {
 
+inline constexpr std::size_t kEmpty = 0;
 inline constexpr std::size_t kTable = 1;
 
 using Keys = std::vector<std::uint64_t>;
