@@ -46,7 +46,7 @@ class LockWaits::Condition final : public rocksdb::TransactionDBCondVar {
   void NotifyAll() override { changed_.notify_all(); }
 
   void wake() {
-    // Without the mutex it could come between a look at the stop word and the wait.
+    // Without the mutex it could come between the check of the stop word and the wait.
     const auto mutex = waits_with_.load();
     if (mutex == nullptr) return;
     const std::lock_guard lock(mutex->get());

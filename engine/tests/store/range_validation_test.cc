@@ -34,7 +34,7 @@ TEST_F(RangeValidationTest, FindsWhatWasInsertedIntoARangeSinceItWasScanned) {
   EXPECT_TRUE(is_valid(scanned));
   insert("a");
   insert("e");
-  EXPECT_TRUE(is_valid(scanned)) << "they are beside the range";
+  EXPECT_TRUE(is_valid(scanned)) << "they are outside of the range";
   const Ranges later{{"b", "d", ranges_.begin_scan()}};
   insert("d");
   const Ranges latest{{"b", "d", ranges_.begin_scan()}};

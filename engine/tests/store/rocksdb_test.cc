@@ -82,8 +82,8 @@ TEST_P(RocksdbKindsTest, RefusesARangeIntoWhichAnotherHasInserted) {
   }
 }
 
-/// Also beside what a scan has visited before it ended.
-TEST_P(RocksdbKindsTest, AcceptsARangeThatOthersInsertBeside) {
+/// Also outside of what a scan has visited before it ended.
+TEST_P(RocksdbKindsTest, AcceptsARangeThatOthersDoNotInsertInto) {
   for (const Direction direction : {Direction::ascending, Direction::descending}) {
     open(GetParam());
     const bool ascending = direction == Direction::ascending;
