@@ -26,6 +26,7 @@ SCALES: Mapping[str, tuple[str, ...]] = {
     "micro": ("records", "hot_records", "own_records"),
     "smallbank": ("accounts",),
     "tpcb": ("branches",),
+    "bomb": ("factories", "materials", "trees"),
     "epinions": ("users", "items"),
     "taobench": ("objects",),
 }

@@ -60,6 +60,7 @@ CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "micro": ({"name": "micro", "records": "5000", "own_records": "500"}, 0.01),
     "smallbank": ({"name": "smallbank", "accounts": "1000"}, 0.01),
     "tpcb": ({"name": "tpcb", "branches": "4", "accounts": "1000"}, 0.01),
+    "bomb": ({"name": "bomb", "materials": "500", "trees": "100", "products": "2"}, 0.01),
     "epinions": ({"name": "epinions", "users": "1000", "items": "500"}, 0.01),
     "taobench": ({"name": "taobench", "objects": "500"}, 0.01),
 }

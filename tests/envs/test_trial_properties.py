@@ -28,6 +28,8 @@ SMALL = {
     "shop": {"initial_stock": "2"},  # of one of `small_traces`
     "smallbank": {"accounts": "40", "hot_accounts": "4"},
     "tpcb": {"branches": "2", "accounts": "20"},
+    "bomb": {"factories": "2", "products": "2", "materials": "64", "trees": "16"}
+    | {"product_trees": "2", "tree_items": "3", "change_product": "50"},
     "epinions": {"users": "30", "items": "15", "reviews": "10", "trusted": "10"},
     "taobench": {"objects": "40", "writes": "50"},
 }

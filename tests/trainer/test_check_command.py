@@ -74,7 +74,7 @@ def test_workers_of_an_external_store_take_no_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "workload",
     some_slow(
-        ["tpcc", "tpce", "ycsb", "micro", "smallbank", "tpcb", "epinions", "taobench"],
+        ["tpcc", "tpce", "ycsb", "micro", "smallbank", "tpcb", "bomb", "epinions", "taobench"],
         ["micro", "tpce"],
     ),
 )
@@ -88,6 +88,7 @@ def test_other_workloads_have_no_finding(
         "micro": ["workload.records=2000", "seconds=0.0003"],
         "smallbank": ["workload.accounts=1000", "seconds=0.0005"],
         "tpcb": ["workload.accounts=100", "seconds=0.0005"],
+        "bomb": ["workload.materials=100", "workload.trees=50", "seconds=0.0005"],
         "epinions": ["workload.users=1000", "workload.items=500"],
         "taobench": ["workload.objects=1000"],
     }

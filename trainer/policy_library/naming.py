@@ -13,6 +13,7 @@ NAME_LONGEST = 100
 NAME = re.compile(rf"[A-Za-z0-9_]{{1,{NAME_LONGEST}}}")
 
 CONTENTION: Mapping[str, str] = {
+    "bomb": "products",
     "epinions": "theta",
     "micro": "theta",
     "smallbank": "hot_accounts",

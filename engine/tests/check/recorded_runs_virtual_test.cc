@@ -115,6 +115,18 @@ TEST(RecordedRuns, Tpcb) {
                 .run = {.seconds = 0.0005}});
 }
 
+TEST(RecordedRuns, Bomb) {
+  run_all_ways({.workload = {{"name", "bomb"},
+                             {"factories", "2"},
+                             {"products", "2"},
+                             {"materials", "64"},
+                             {"trees", "16"},
+                             {"product_trees", "2"},
+                             {"tree_items", "3"},
+                             {"item_materials", "2"}},
+                .run = {.seconds = 0.0005}});
+}
+
 TEST(RecordedRuns, Epinions) {
   run_with_reads({{"name", "epinions"},
                   {"users", "30"},

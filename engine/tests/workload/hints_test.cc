@@ -14,6 +14,7 @@
 #include "model/signature.h"
 #include "program_file.h"
 #include "protocol/outcome.h"
+#include "workload/bomb.h"
 #include "workload/concepts.h"
 #include "workload/epinions.h"
 #include "workload/micro.h"
@@ -187,6 +188,17 @@ TEST(Hints, OfSmallBankAreTrue) {
 
 TEST(Hints, OfTpcbAreTrue) {
   expect_true_hints<Tpcb>(TpcbOptions::parse({{"branches", "3"}, {"accounts", "50"}}), 1000);
+}
+
+TEST(Hints, OfBombAreTrue) {
+  expect_true_hints<Bomb>(BombOptions::parse({{"factories", "2"},
+                                              {"products", "3"},
+                                              {"materials", "64"},
+                                              {"trees", "16"},
+                                              {"updated_materials", "2"},
+                                              {"update_product_cost", "100"},
+                                              {"change_product", "100"}}),
+                          2000);
 }
 
 TEST(Hints, OfEpinionsAreTrue) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "workload/bomb/options.h"
 #include "workload/epinions/options.h"
 #include "workload/micro/options.h"
 #include "workload/smallbank/options.h"
@@ -210,6 +211,21 @@ TEST(TpcbOptions, ParsesAndRefuses) {
             "tpcb: option 'branches' is '0'; allowed: an integer from 1 to 1000000");
   EXPECT_EQ(error_of([] { TpcbOptions::parse({{"remote", "101"}}); }),
             "tpcb: option 'remote' is '101'; allowed: an integer from 0 to 100");
+}
+
+TEST(BombOptions, ParsesAndRefuses) {
+  EXPECT_EQ(BombOptions::parse({}).weights[1], 500U);
+  EXPECT_EQ(error_of([] { BombOptions::parse({{"products", "0"}}); }),
+            "bomb: option 'products' is '0'; allowed: an integer from 1 to 128");
+  EXPECT_EQ(error_of([] {
+              BombOptions::parse({{"update_material_cost", "0"},
+                                  {"issue_journal_voucher", "0"},
+                                  {"change_product", "0"},
+                                  {"change_raw_material", "0"},
+                                  {"change_product_quantity", "0"}});
+            }),
+            "bomb: option 'weights of the short types' is '0'; allowed: a weight above 0 for one "
+            "of them at least");
 }
 
 TEST(EpinionsOptions, ParsesAndRefuses) {
