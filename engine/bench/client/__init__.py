@@ -1,0 +1,1 @@
+"""Measures the client library in front of a PostgreSQL server."""
