@@ -2,10 +2,13 @@
 //
 // Functions keep the interpreter's lock: none of them waits. A function that the scheduler calls
 // when a transaction starts takes the lock itself, and never while the scheduler's mutex is held.
+// Python raises no KeyboardInterrupt inside a function of this module.
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@
 #include <pybind11/stl.h>
 
 #include "client/scheduler.h"
+#include "place.h"
 
 namespace py = pybind11;
 
@@ -37,30 +41,66 @@ void add_keys(std::vector<Key>& keys, const py::handle& hashes, bool exclusive) 
   }
 }
 
-py::tuple submit(Scheduler& scheduler, const py::iterable& exclusive, const py::iterable& shared,
-                 bool scheduled) {
+Request request_of(const py::iterable& exclusive, const py::iterable& shared, bool scheduled) {
   Request request{.keys = {}, .scheduled = scheduled};
   add_keys(request.keys, exclusive, true);
   add_keys(request.keys, shared, false);
-  const auto [ticket, started] = scheduler.submit(std::move(request));
+  return request;
+}
+
+py::tuple submit(Scheduler& scheduler, const py::iterable& exclusive, const py::iterable& shared,
+                 bool scheduled) {
+  const auto [ticket, started] = scheduler.submit(request_of(exclusive, shared, scheduled));
   return py::make_tuple(ticket, started);
 }
 
-bool on_start(Scheduler& scheduler, Scheduler::Ticket ticket, py::function function) {
+/// Calls a function again if Python has raised an interrupt in it, and raises that later: a
+/// transaction must not miss that it has started.
+void call(const py::function& function) {
+  constexpr int kTries = 8;
+  py::object interrupt;
+  for (int tries = 0; tries < kTries; ++tries) {
+    try {
+      function();
+      break;
+    } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_Exception)) {
+        error.discard_as_unraisable("heddle_client: a transaction that starts");
+        break;
+      }
+      interrupt = error.type();
+    }
+  }
+  if (interrupt) PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), interrupt.ptr());
+}
+
+std::function<void()> callback(py::function function) {
   // The last copy may be destroyed by a thread without the interpreter's lock.
   const std::shared_ptr<py::function> shared(new py::function(std::move(function)),
                                              [](py::function* held) {
                                                const py::gil_scoped_acquire lock;
                                                delete held;
                                              });
-  return scheduler.on_start(ticket, [shared] {
+  return [shared] {
     const py::gil_scoped_acquire lock;
-    try {
-      (*shared)();
-    } catch (py::error_already_set& error) {
-      error.discard_as_unraisable("heddle_client: a transaction that starts");
-    }
-  });
+    call(*shared);
+  };
+}
+
+/// What `async with` awaits at its end: nothing, the transaction has ended by then.
+struct Ended {};
+
+/// Ends a transaction. It must not fail: its `with` block has run.
+void end(const py::object& self) {
+  try {
+    self.cast<Place&>().leave();
+  } catch (const std::exception& error) {
+    self.attr("_failed_to_end")(error.what());
+  }
+}
+
+std::optional<double> seconds(std::optional<std::chrono::microseconds> time) {
+  return time ? std::optional(seconds(*time)) : std::nullopt;
 }
 
 py::dict counters(const Scheduler& scheduler) {
@@ -99,26 +139,60 @@ void configure(Scheduler& scheduler, const std::string& mode, std::size_t concur
 
 PYBIND11_MODULE(_scheduler, module) {
   module.doc() = "The scheduler of an application's transactions, without the engine.";
-  py::class_<Scheduler>(module, "Core")
+  py::class_<Place> place(module, "Place");
+  py::class_<Inside, std::shared_ptr<Inside>>(module, "Inside");
+  py::class_<Ended>(module, "Ended").def("__await__", [](const Ended&) {
+    return py::iter(py::tuple());
+  });
+  py::class_<Scheduler, std::shared_ptr<Scheduler>>(module, "Core")
       .def(py::init<>())
       .def("submit", &submit, py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
-      .def("on_start", &on_start, py::arg("ticket"), py::arg("function"))
+      .def(
+          "admit",
+          [](const std::shared_ptr<Scheduler>& scheduler, Place& place,
+             const py::iterable& exclusive, const py::iterable& shared, bool scheduled) {
+            return place.admit(scheduler, request_of(exclusive, shared, scheduled));
+          },
+          py::arg("place"), py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
+      .def(
+          "on_start",
+          [](Scheduler& scheduler, Scheduler::Ticket ticket, py::function function) {
+            return scheduler.on_start(ticket, callback(std::move(function)));
+          },
+          py::arg("ticket"), py::arg("function"))
       .def("cancel", &Scheduler::cancel, py::arg("ticket"))
       .def("release", &Scheduler::release, py::arg("ticket"))
-      .def("force", &Scheduler::force, py::arg("ticket"))
       .def(
           "poll",
-          [](Scheduler& scheduler, Scheduler::Ticket ticket) -> std::optional<double> {
-            const auto next = scheduler.poll(ticket);
-            return next ? std::optional(seconds(*next)) : std::nullopt;
+          [](Scheduler& scheduler, Scheduler::Ticket ticket) {
+            return seconds(scheduler.poll(ticket));
           },
           py::arg("ticket"))
+      .def("surrounding", &Place::surrounding)
       .def("configure", &configure, py::arg("mode"), py::arg("concurrency"), py::arg("barrier"),
            py::arg("longest_wait"))
       .def("enable", &Scheduler::enable, py::arg("on"))
       .def_property_readonly("enabled", &Scheduler::enabled)
       .def_property_readonly("keys", &Scheduler::keys)
       .def("counters", &counters);
+  place.def(py::init<>())
+      .def("__exit__", [](const py::object& self, const py::args& /*error*/) { end(self); })
+      .def("__aexit__",
+           [](const py::object& self, const py::args& /*error*/) {
+             end(self);
+             return Ended{};
+           })
+      .def("_begin", &Place::begin, py::arg("type"))
+      .def("_leave", &Place::leave)
+      .def_property_readonly("_entered", &Place::entered)
+      .def(
+          "_on_start",
+          [](Place& self, py::function function) {
+            return self.on_start(callback(std::move(function)));
+          },
+          py::arg("function"))
+      .def("_force", &Place::force)
+      .def("_poll", [](Place& self) { return seconds(self.poll()); });
 }
 
 }  // namespace heddle::client

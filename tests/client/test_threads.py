@@ -236,6 +236,31 @@ def test_if_the_wait_fails_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatc
     assert (scheduler.metrics().waiting, scheduler.metrics().failed_open) == (0, 1)
 
 
+def test_a_failure_to_end_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    scheduler = Scheduler()
+    with (
+        caplog.at_level(logging.WARNING, "heddle_client"),
+        scheduler.transaction("pay", keys=[1]),
+    ):
+        scheduler._core.release(1)  # its ticket, so that its own release fails
+    assert (scheduler.metrics().failed_open, len(caplog.records)) == (1, 1)
+    assert idle(scheduler)
+
+
+def test_a_transaction_that_is_destroyed_gives_its_place_back() -> None:
+    scheduler = Scheduler(mode="locks", concurrency=1)
+    lost = scheduler.transaction("pay", keys=[1])
+    lost.__enter__()
+    waiting = scheduler.transaction("pay", keys=[1])
+    assert not scheduler._core.admit(waiting, [1], [], True)
+    assert scheduler._core.surrounding() == "pay"
+    del waiting
+    assert (scheduler.metrics().running, scheduler.metrics().waiting) == (1, 0)
+    del lost
+    assert idle(scheduler)
+    assert scheduler._core.surrounding() is None
+
+
 def test_locks_do_not_fail_open() -> None:
     scheduler = Scheduler(mode="locks")
     scheduler._core = Failing()  # type: ignore[assignment]
