@@ -51,7 +51,7 @@ class StoredRows {
     return entry == EntryLookup::kNone ? nullptr : &rows_[entry];
   }
 
-  /// Adds a row that is not known, with room for its value. It stays where it is until clear().
+  /// Adds a row that is not known, and memory for its value. It stays where it is until clear().
   /// @param value_bytes the size of the value
   StoredRow<M>& add(TableBase<M>& table, Words key, std::size_t value_bytes, bool exists) {
     auto* words = reinterpret_cast<std::uint64_t*>(values_.allocate(key.size_bytes()));
