@@ -36,6 +36,7 @@ class Trial:
         watchdog_s: time limit in seconds for a worker to end an attempt.
         epoch_us: length of an epoch in µs. With short ones memory is freed and snapshots are taken
             often.
+        exclusive_after: aborts in a row after which a transaction runs without others; 0 = never.
     """
 
     workload: dict[str, str]
@@ -47,6 +48,7 @@ class Trial:
     switches: tuple[str, ...] = ()
     watchdog_s: float = field(default_factory=lambda: _engine_default("watchdog_s"))
     epoch_us: float = field(default_factory=lambda: _engine_default("epoch_us"))
+    exclusive_after: int = field(default_factory=lambda: _engine_default("exclusive_after"))
 
     def run_fields(self) -> dict[str, Any]:
         """Return the fields of the engine's run options that do not depend on the subject."""
@@ -55,6 +57,7 @@ class Trial:
             "seed": self.seed,
             "watchdog_s": self.watchdog_s,
             "epoch_us": self.epoch_us,
+            "exclusive_after": self.exclusive_after,
         }
 
     def to_json(self) -> str:

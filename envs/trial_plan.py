@@ -96,6 +96,7 @@ class TrialPlan:
             switches=switches,
             watchdog_s=self.watchdog_s,
             epoch_us=draw.choice((2.0, 10.0, 50.0, 10_000.0)),
+            exclusive_after=draw.choice((1, 3, 64)),
         )
 
     def _machine(self, number: int, draw: Random, seed: int) -> dict[str, str]:

@@ -4,10 +4,10 @@
 //   heddle_run_workload name=tpcc warehouses=1 mix=full -- protocol=silo workers=1 seconds=1
 //
 // Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
-// seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record),
-// schedule.policy and the other schedule options, protocol.conflict and the other options of the
-// protocol, and the machine's own options (skew_ns=0).
-// seconds=0 loads the database and runs nothing.
+// seconds, warmup, seed, policy (a policy file), exclusive_after, history_mib or trace_mib (to
+// record), schedule.policy and the other schedule options, protocol.conflict and the other options
+// of the protocol, and the machine's own options (skew_ns=0). seconds=0 loads the database and runs
+// nothing.
 
 #include <cstdio>
 #include <exception>
@@ -87,6 +87,8 @@ int run(int count, char** words) {
   options.seconds = std::stod(take(run, "seconds", "1"));
   options.warmup = std::stod(take(run, "warmup", "0"));
   options.seed = std::stoull(take(run, "seed", "1"));
+  options.exclusive_after = static_cast<std::uint32_t>(
+      std::stoul(take(run, "exclusive_after", std::to_string(options.exclusive_after))));
   options.history_bytes = std::stoull(take(run, "history_mib", "0")) << 20;
   options.trace_bytes = std::stoull(take(run, "trace_mib", "0")) << 20;
   options.schedule = take_all(run, "schedule.");

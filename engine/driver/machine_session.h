@@ -195,6 +195,7 @@ class MachineSession final : public Session {
                          .attempts = std::move(attempts),
                          .wait_times = run.protocol->wait_times(worker),
                          .state = run.state,
+                         .exclusive_after = options.exclusive_after,
                          .heartbeat = run.heartbeats[at],
                          .measurements = run.measurements[at],
                          .backoff = Backoff(parse_backoff(options.backoff), options.backoff_us,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "driver/arrivals.h"
+#include "driver/exclusive_turns.h"
 #include "machine/shared.h"
 
 namespace heddle {
@@ -33,6 +34,8 @@ struct RunState {
   Shared<M, typename M::Ticks> measured_from;
   Shared<M, typename M::Ticks> measured_until;
   alignas(64) Shared<M, std::uint64_t> stop{0};
+  /// Of transactions that have aborted too often.
+  ExclusiveTurns<M> turns;
   /// The arrival clock of an open loop. Set before the workers start.
   ArrivalClock<M> arrivals;
 };

@@ -35,7 +35,10 @@ struct RunOptions {
   double seconds = 1.0;   ///< the measured window
   double warmup = 0.0;    ///< seconds before it
   std::uint64_t seed = 1;
-  bool take_turns = true;    ///< of workers without a core of their own
+  bool take_turns = true;  ///< of workers without a core of their own
+  /// Aborts in a row after which no other transaction begins an attempt until it has committed
+  /// (driver/exclusive_turns.h); 0: never.
+  std::uint32_t exclusive_after = 64;
   double watchdog_s = 10.0;  ///< the longest time that a worker may take without ending an attempt
   /// Options of the admission policy (schedule/admission/options.h); none: transactions start as
   /// they are drawn.

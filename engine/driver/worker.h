@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driver/backoff.h"
+#include "driver/exclusive_turns.h"
 #include "driver/input_array.h"
 #include "driver/measurements.h"
 #include "driver/run_state.h"
@@ -36,6 +37,7 @@ struct WorkerSetup {
   std::unique_ptr<Attempts<M>> attempts;
   WaitTimes<M>* wait_times;  ///< nullptr: the protocol does not record waiting time by state
   RunState<M>& state;
+  std::uint32_t exclusive_after;  ///< RunOptions::exclusive_after
   Heartbeat<M>& heartbeat;
   Measurements<M>& measurements;
   Backoff backoff;
@@ -54,6 +56,7 @@ struct Unscheduled {
 ///
 /// An aborted transaction is retried with the same input until it commits or the run ends; a worker
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
+/// Once it has aborted too often, it runs without others (ExclusiveTurns).
 ///
 /// @tparam Scheduling decides which transaction starts next: Unscheduled, or Admission
 ///         (driver/admission.h)
@@ -72,6 +75,8 @@ class Worker {
         attempts_(std::move(setup.attempts)),
         wait_times_(setup.wait_times),
         state_(setup.state),
+        exclusive_after_(setup.exclusive_after == 0 ? std::numeric_limits<std::uint32_t>::max()
+                                                    : setup.exclusive_after),
         heartbeat_(setup.heartbeat),
         measurements_(setup.measurements),
         backoff_(std::move(setup.backoff)),
@@ -417,8 +422,11 @@ class Worker {
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       if (is_behind_window(start)) [[unlikely]] {
         measurements_.count_unfinished(type, start - arrived, took(start));
+        end_turn();
         return start;
       }
+      if (state_.turns.any()) [[unlikely]]
+        start = await_turn(start);
       storage_.boundary(worker_, start);
       beat();
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
@@ -430,14 +438,22 @@ class Worker {
         measurements_.count_end(type, attempt, end - start, end - arrived, took(end));
         backoff_.on_commit(type, prior_aborts, attempts_->policy());
         if constexpr (Scheduling::kSchedules) scheduling_.ended(type, end - start - attempt.waited);
+        if (ticket_ != ExclusiveTurns<M>::kNone) [[unlikely]]
+          end_turn();
         return end;
       }
       if (over()) {
         measurements_.count_unfinished(type, end - arrived, took(end));
         ++measurements_.cut_off_attempts;
+        end_turn();
         return end;
       }
       measurements_.count_abort(type, attempt, end - start);
+      if (prior_aborts + 1 >= exclusive_after_) [[unlikely]] {
+        if (ticket_ == ExclusiveTurns<M>::kNone) ticket_ = state_.turns.request();
+        start = end;  // its turn comes in any case, so a backoff would only prolong it
+        continue;
+      }
       start = back_off(type, prior_aborts, end);
       if constexpr (Scheduling::kSchedules) {
         const Ticks again = scheduling_.start_again(start);
@@ -462,6 +478,8 @@ class Worker {
   /// Runs the transactions that have gathered, which commit together. If they fail, each runs by
   /// itself. Returns the time the last one ended.
   Ticks run_group() {
+    if (state_.turns.any()) [[unlikely]]
+      (void)await_turn(M::now());
     const Ticks begun = M::now();
     storage_.boundary(worker_, begun);
     beat();
@@ -494,6 +512,44 @@ class Worker {
     group_.clear();
     arrived_.clear();
     return end;
+  }
+
+  /// Waits between two attempts for the turns of others, and for its own one if it has requested
+  /// it.
+  [[gnu::noinline]] Ticks await_turn(const Ticks from) {
+    ExclusiveTurns<M>& turns = state_.turns;
+    const bool requested = ticket_ != ExclusiveTurns<M>::kNone;
+    const auto may_begin = [&] { return requested ? turns.is_turn_of(ticket_) : turns.none(); };
+    if (may_begin()) return from;
+    attempts_->give_place();
+    storage_.leave(worker_);  // boundary() re-enters
+    beat();
+    timeline::tell<M>(timeline::What::hold);
+    // A worker without a core of its own leaves it to the one whose turn it is.
+    while (member_.crowded() && !may_begin() && !over()) {
+      member_.rest(M::ticks(kLongUs), state_.stop.raw());
+    }
+    const auto stopped = [this] {
+      beat();  // however many turns it waits for, only the worker whose turn it is may be stuck
+      return over();
+    };
+    if (requested) {
+      turns.await(ticket_, stopped);
+    } else {
+      turns.await_none(stopped);
+    }
+    timeline::tell<M>(timeline::What::hold_end);
+    const Ticks now = M::now();
+    measurements_.waiting += now - from;
+    return now;
+  }
+
+  /// Ends its turn, if it has one. One that is still waiting for it ends with the run.
+  void end_turn() {
+    if (ticket_ != ExclusiveTurns<M>::kNone && state_.turns.is_turn_of(ticket_)) {
+      state_.turns.end(ticket_);
+    }
+    ticket_ = ExclusiveTurns<M>::kNone;
   }
 
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
@@ -537,6 +593,8 @@ class Worker {
   std::unique_ptr<Attempts<M>> attempts_;
   WaitTimes<M>* wait_times_;
   RunState<M>& state_;
+  std::uint32_t exclusive_after_;
+  typename ExclusiveTurns<M>::Ticket ticket_ = ExclusiveTurns<M>::kNone;  ///< of its transaction
   Heartbeat<M>& heartbeat_;
   Measurements<M>& measurements_;
   Backoff backoff_;

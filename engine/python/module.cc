@@ -247,6 +247,10 @@ void bind_run_options(py::module_& module) {
       .def_readwrite("seconds", &RunOptions::seconds, "The length of the measured window.")
       .def_readwrite("warmup", &RunOptions::warmup, "The time before the window.")
       .def_readwrite("seed", &RunOptions::seed, "The seed of the inputs.")
+      .def_readwrite(
+          "exclusive_after", &RunOptions::exclusive_after,
+          "The number of aborts after which no other transaction begins an attempt until "
+          "this one has committed; 0: never.")
       .def_readwrite("watchdog_s", &RunOptions::watchdog_s,
                      "The longest time that a worker may take to end an attempt.")
       .def_readwrite("epoch_us", &RunOptions::epoch_us, "The length of an epoch, in microseconds.")

@@ -135,6 +135,7 @@ class RunOptions:
     seed: int = 1
     watchdog_s: float = 10.0
     epoch_us: float = 10_000.0
+    exclusive_after: int = 64
     intervals: int = 0
     switches: Sequence[tuple[float, Policy]] = ()
 
