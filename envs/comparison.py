@@ -12,7 +12,7 @@ from envs.errors import Interrupted, MeasuringError
 from envs.host import Host, disturbance_warning, machine_warnings, this_host
 from envs.memory import gib
 from envs.metrics import METRICS
-from envs.mix import Shortfall, shortfalls, summed_counts
+from envs.mix import Overdue, Shortfall, overdue, shortfalls, summed_counts
 from envs.objective import THROUGHPUT, Limit, Objective
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
@@ -151,6 +151,23 @@ class Row:
         types = summed_counts([result.types for result in self.repeats])
         return shortfalls(types, sum(result.duration_s for result in self.repeats))
 
+    @property
+    def overdue(self) -> list[Overdue]:
+        """The types with an overdue transaction at the end of a repeat (`envs.mix.overdue`).
+
+        Each is of the repeat with its oldest one. Empty in an open loop, where ages count from the
+        arrival: there the lag tells.
+        """
+        oldest: dict[str, Overdue] = {}
+        for result in self.repeats:
+            if result.arrivals is not None:
+                continue
+            for one in overdue(result.types, result.duration_s):
+                known = oldest.get(one.type_name)
+                if known is None or one.age_us > known.age_us:
+                    oldest[one.type_name] = one
+        return sorted(oldest.values(), key=lambda one: -one.age_us)
+
     def latency_of(self, type_name: str) -> Latency | None:
         """Return the latency of one transaction type, in µs.
 
@@ -206,6 +223,7 @@ class Row:
             "throughput_by_type": {name: self.throughput_of(name) for name in self.types},
             "commits_by_type": {name: self.commits_of(name) for name in self.types},
             "left_out": [asdict(shortfall) for shortfall in self.shortfalls],
+            "overdue": [asdict(one) for one in self.overdue],
             "abort_rate": self.abort_rate,
             "all_types": {name: self.figure(name) for name in ("mean", "l2", "cv")},
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},

@@ -17,6 +17,10 @@ HELD_UP = 0.5
 """Its transactions used at least this share of one worker's time. Otherwise the type may just be
 rare in this part of a trace."""
 
+OVERDUE = 0.5
+"""An unfinished transaction older than this share of the window is overdue: nothing shows that its
+age has a bound."""
+
 
 @dataclass(frozen=True)
 class Shortfall:
@@ -36,6 +40,25 @@ class Shortfall:
         """Return text such as `/settle 1 of 653`."""
         due = max(1, round(self.expected))
         return f"{self.type_name} {self.commits or 'none'} of {due:,}"
+
+
+@dataclass(frozen=True)
+class Overdue:
+    """A transaction type of which a transaction has taken most of a window, and has not committed.
+
+    Attributes:
+        type_name: name of the type.
+        age_us: age of the oldest unfinished transaction at the end of a run, in µs.
+        window_us: length of the window in µs.
+    """
+
+    type_name: str
+    age_us: float
+    window_us: float
+
+    def __str__(self) -> str:
+        """Return text such as `/settle 48.2 of 50 ms`."""
+        return f"{self.type_name} {self.age_us / 1000:.3g} of {self.window_us / 1000:.3g} ms"
 
 
 def type_shares(types: Mapping[str, TypeResult]) -> dict[str, float]:
@@ -76,6 +99,28 @@ def shortfalls(types: Mapping[str, TypeResult], seconds: float) -> list[Shortfal
         if never or (short and result.time_s >= HELD_UP * seconds):
             found.append(Shortfall(name, result.commits, expected))
     return sorted(found, key=lambda shortfall: shortfall.commits - shortfall.expected)
+
+
+def overdue(types: Mapping[str, TypeResult], seconds: float) -> list[Overdue]:
+    """Return the types whose oldest unfinished transaction is overdue at the end of a run.
+
+    A type may keep its mix all the same, if its other transactions are quick. In a run whose mix is
+    not kept the transactions may also be of a type left out.
+
+    Args:
+        types: results by type of one run.
+        seconds: length of its window in seconds.
+
+    Returns:
+        The overdue types, the one with the oldest transaction first.
+    """
+    window_us = seconds * 1e6
+    found = [
+        Overdue(name, result.oldest_us, window_us)
+        for name, result in types.items()
+        if result.oldest_us is not None and result.oldest_us > OVERDUE * window_us
+    ]
+    return sorted(found, key=lambda one: -one.age_us)
 
 
 def summed_counts(runs: list[Mapping[str, TypeResult]]) -> dict[str, TypeResult]:

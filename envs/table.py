@@ -257,6 +257,7 @@ def _caption(comparison: Comparison) -> str:
         parts.append("commits/s in the workload's own mix of types")
     if marked := [row for row in comparison.rows if row.shortfalls]:
         parts.append(f"* did not keep the workload's mix: {', '.join(map(left_out_words, marked))}")
+    parts += overdue_notes(comparison.rows)
     if any(_slow_types(row, comparison) for row in comparison.rows):
         parts.append(f"! p99 above {SLOW:g} × that of the fastest other policy")
     if not comparison.objective.is_throughput:
@@ -272,6 +273,24 @@ def left_out_words(row: Row) -> str:
     more = f" and {len(found) - LEFT_OUT_MAX} more types" if len(found) > LEFT_OUT_MAX else ""
     words = f"{row.subject.name} committed {', '.join(map(str, found[:LEFT_OUT_MAX]))}{more}"
     return visible(words)
+
+
+def overdue_notes(rows: Sequence[Row]) -> list[str]:
+    """Return what every table says of transactions that no policy should keep waiting.
+
+    Returns:
+        At most one text, such as `unfinished at the end of a run: mvto /settle 48 of 50 ms`. It
+        names the oldest transaction of each type and policy, with its age and the window.
+    """
+    words = [overdue_words(row) for row in rows if row.overdue]
+    return [f"unfinished at the end of a run: {', '.join(words)}"] if words else []
+
+
+def overdue_words(row: Row) -> str:
+    """Return the types that a policy kept waiting, such as `silo /settle 48.2 of 50 ms`."""
+    found = row.overdue
+    more = f" and {len(found) - LEFT_OUT_MAX} more types" if len(found) > LEFT_OUT_MAX else ""
+    return visible(f"{row.subject.name} {', '.join(map(str, found[:LEFT_OUT_MAX]))}{more}")
 
 
 def _offered(arrivals: Arrivals, seconds: float) -> str:

@@ -17,7 +17,7 @@ from envs.comparison import Comparison, Row, paired_ratios
 from envs.host import local_machine
 from envs.result import Machine
 from envs.subject import Subject
-from envs.table import left_out_words
+from envs.table import left_out_words, overdue_notes
 from envs.windows import window_remarks
 from policies.training_places import training_places
 
@@ -91,6 +91,11 @@ class Column:
     def left_out(self) -> list[str]:
         """The types that each policy left out, such as `silo committed /settle 1 of 25`."""
         return [left_out_words(row) for row in self.comparison.rows if row.shortfalls]
+
+    @property
+    def overdue(self) -> list[str]:
+        """What `overdue_notes` says of the policies."""
+        return overdue_notes(self.comparison.rows)
 
     def mark(self, row: Row) -> str:
         """Return the mark of a policy's figures, "" if it kept the workload's mix."""
@@ -196,6 +201,11 @@ class Transfer:
     def left_out(self) -> list[str]:
         """The types that each policy left out, with the place."""
         return [f"{c.place.label}: {words}" for c in self.measured for words in c.left_out]
+
+    @property
+    def overdue(self) -> list[str]:
+        """What `overdue_notes` says of each place, with the place."""
+        return [f"{c.place.label}: {words}" for c in self.measured for words in c.overdue]
 
     @property
     def violations(self) -> list[str]:

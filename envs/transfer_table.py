@@ -77,6 +77,7 @@ def _caption(found: Transfer) -> str:
     lines += _first_of(found.window_remarks)
     if found.left_out:
         lines.append(f"{LEFT_OUT} did not keep the workload's mix: {'; '.join(found.left_out)}")
+    lines += _first_of(found.overdue)
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
 
 

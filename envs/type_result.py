@@ -70,6 +70,8 @@ class TypeResult:
         aborts: aborted attempts.
         unfinished: transactions drawn but not committed at the end of the run. With an admission
             policy some of them were not begun.
+        oldest_us: age of the oldest unfinished transaction at the end, in µs; None if there is
+            none, or an earlier version measured.
         time_s: time from the begin of each transaction (in an open loop its arrival) to its end, in
             seconds, summed over all transactions including unfinished ones.
         throughput: commits per second.
@@ -90,6 +92,7 @@ class TypeResult:
     latency_us: Latency | None = field(default_factory=Latency)
     share: float | None = None
     backoff_us: float | None = None
+    oldest_us: float | None = None
 
     @property
     def begun(self) -> int:
@@ -101,6 +104,7 @@ class TypeResult:
         """Read one entry of the field `types` of the engine's result."""
         commits, latency = int(source.get("commits", 0)), source.get("latency_us")
         share, backoff_us = source.get("share"), source.get("backoff_us")
+        oldest_us = source.get("oldest_us")
         return cls(
             commits=commits,
             rollbacks=int(source.get("rollbacks", 0)),
@@ -112,4 +116,5 @@ class TypeResult:
             latency_us=Latency.from_dict(latency or {}) if commits else None,
             share=None if share is None else float(share),
             backoff_us=None if backoff_us is None else float(backoff_us),
+            oldest_us=None if oldest_us is None else float(oldest_us),
         )

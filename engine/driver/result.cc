@@ -38,6 +38,7 @@ std::string Result::to_json() const {
                              {"aborts", type.aborts},           {"unfinished", type.unfinished},
                              {"time_s", type.time_s},           {"throughput", type.throughput},
                              {"latency_us", latency_json(type)}};
+    if (type.oldest_us) types_json[type.name]["oldest_us"] = *type.oldest_us;
     if (type.share) types_json[type.name]["share"] = *type.share;
     if (type.backoff_us) types_json[type.name]["backoff_us"] = *type.backoff_us;
   }

@@ -32,6 +32,8 @@ struct TypeResult {
   std::uint64_t rollbacks = 0;
   std::uint64_t aborts = 0;
   std::uint64_t unfinished = 0;  ///< drawn, and not committed when the run ended
+  /// The age of the oldest of these by then, in µs; empty: there are none.
+  std::optional<double> oldest_us = {};
   double time_s = 0;      ///< of the workers' time, arrival (or begin) to end, unfinished included
   double throughput = 0;  ///< commits a second
   /// Of the workload's transactions in the long run, 0 to 1; empty: estimated by those drawn.

@@ -233,6 +233,10 @@ template <class M>
   for (std::size_t type = 0; type < names.size(); ++type) {
     result.types[type].latency_us =
         summary::in_microseconds<M>({latencies[type].ended, latencies[type].cut_off});
+    if (latencies[type].cut_off.count() != 0) {
+      result.types[type].oldest_us =
+          static_cast<double>(latencies[type].cut_off.max()) / M::ticks_per_us();
+    }
     result.commits += result.types[type].commits;
     result.throughput += result.types[type].throughput;
     aborts += result.types[type].aborts;

@@ -20,7 +20,7 @@ from envs import (
     compare,
     comparison_table,
 )
-from envs.mix import shortfalls, summed_counts
+from envs.mix import overdue, shortfalls, summed_counts
 from trainer.command.output import as_text
 from trainer.report.figures import comparison_view
 
@@ -178,3 +178,39 @@ def test_the_page_reports_an_incomplete_mix(compared: Comparison) -> None:
     assert view is not None
     assert "the mix of types was not kept: silo committed payment none of" in view.note
     assert None in next(one for one in view.rows if one.name.lower().startswith("silo")).latency
+
+
+def waiting(row_: Row, type_name: str, age_us: float) -> Row:
+    """Return the result as if a transaction of the type were that old at the end of each run."""
+
+    def aged(result: Result) -> Result:
+        old = replace(result.types[type_name], unfinished=1, oldest_us=age_us)
+        return replace(result, types=result.types | {type_name: old})
+
+    return replace(row_, repeats=[aged(one) for one in row_.repeats])
+
+
+def test_an_old_transaction_is_overdue_though_its_type_keeps_its_mix() -> None:
+    quick = did(1000, 1, 0.01)
+    types = {"long": replace(quick, oldest_us=12_340.0), "short": replace(quick, oldest_us=9_000.0)}
+    assert shortfalls(types, SECONDS) == []
+    assert [str(one) for one in overdue(types, SECONDS)] == ["long 12.3 of 20 ms"]
+    assert overdue({"long": quick}, SECONDS) == [], "a result of an earlier version"
+
+
+def test_every_table_names_what_is_overdue(evaluator: Evaluator) -> None:
+    subjects = [NATIVE["silo"], NATIVE["two_phase_locking"]]
+    found = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 3, 0.0), seed=1)
+    length = found.rows[1].repeats[0].duration_s
+    found.rows[1] = waiting(found.rows[1], "payment", 0.75e6 * length)
+    words = f"two_phase_locking payment {750 * length:.3g} of {1000 * length:.3g} ms"
+    note = f"unfinished at the end of a run: {words}"
+    assert note in " ".join(as_text(comparison_table(found, "")).split())
+    view = comparison_view(found)
+    assert view is not None
+    assert note in view.note
+    first, second = json.loads(json.dumps(found.as_dict()))["results"]
+    assert first["overdue"] == []
+    assert [one["type_name"] for one in second["overdue"]] == ["payment"]
+    again = Comparison.from_dict(json.loads(json.dumps(found.as_dict())))
+    assert again.rows[1].overdue == found.rows[1].overdue

@@ -92,3 +92,24 @@ def test_a_csv_has_the_column_where_all_kept_the_mix(
     monkeypatch.chdir(tmp_path)
     run("evaluate", POLICIES, "run.repeats=1", "output=found.csv")
     assert "left_out" in (tmp_path / "found.csv").read_text().splitlines()[0].split(",")
+
+
+def test_every_output_names_transactions_that_are_overdue(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result_of = fake_engine.Session._result
+
+    def kept_waiting(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:
+        result: dict[str, Any] = result_of(self, protocol, *arguments)
+        if protocol == "silo":
+            result["types"]["payment"]["oldest_us"] = 0.8e6 * result["duration_s"]
+        return result
+
+    monkeypatch.setattr(fake_engine.Session, "_result", kept_waiting)
+    monkeypatch.chdir(tmp_path)
+    shown = " ".join(run(*TRANSFER, POLICIES).split())
+    assert "cores 2: unfinished at the end of a run: silo payment " in shown
+    run("evaluate", "machine=virtual", "machine.cores=2", POLICIES, "output=found.csv")
+    first, second = csv.DictReader((tmp_path / "found.csv").read_text().splitlines())
+    assert first["overdue"].startswith("payment ")
+    assert second["overdue"] == ""

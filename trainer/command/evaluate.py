@@ -26,7 +26,7 @@ from envs import (
 from envs.baselines import UnknownPolicyError
 from envs.bounds import measured_names, with_bounds
 from envs.external_sweep import before_tuning, is_tuned_external
-from envs.mix import Shortfall
+from envs.mix import Overdue, Shortfall
 from envs.objective import THROUGHPUT, Objective
 from envs.subject import is_external
 from policies import from_json
@@ -217,9 +217,10 @@ def _write(output: str | None, document: Mapping[str, Any]) -> list[str]:
 
 
 def _csv_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with the list of left-out types as text, because a CSV has no lists."""
+    """Return a row with its lists of types as text, because a CSV has no lists."""
     left_out = "; ".join(str(Shortfall(**shortfall)) for shortfall in row["left_out"])
-    return {**row, "left_out": left_out}
+    overdue = "; ".join(str(Overdue(**one)) for one in row["overdue"])
+    return {**row, "left_out": left_out, "overdue": overdue}
 
 
 def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:

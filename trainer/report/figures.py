@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs import Comparison, Row, machine_words
-from envs.table import backoff_note, left_out_words
+from envs.table import backoff_note, left_out_words, overdue_notes
 from envs.windows import runs_words, window_remarks
 from policies import Signature
 from policies.in_words import access_words, policy_words, type_words
@@ -108,6 +108,7 @@ def comparison_view(
     notes += [
         f"* the mix of types was not kept: {left_out_words(row)}" for row in rows if row.shortfalls
     ]
+    notes += overdue_notes(rows)
     if comparison.interrupted:
         notes.append("interrupted before all runs were made")
     return ComparisonView(
