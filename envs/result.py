@@ -263,10 +263,13 @@ class Result:
 
         This holds on virtual cores, whose windows are so short that transactions in a long backoff
         are missing. It also holds if the workload replays a trace in a closed loop: a slow
-        transaction delays only its own session, so the mix of the other sessions is not kept.
+        transaction delays only its own session, so the mix of the other sessions is not kept. The
+        same holds if some workers run one type only.
         """
-        follows_trace = any(result.share is not None for result in self.types.values())
-        return self.machine.kind == "virtual" or (follows_trace and self.arrivals is None)
+        given = any(
+            result.share is not None or result.weight is not None for result in self.types.values()
+        )
+        return self.machine.kind == "virtual" or (given and self.arrivals is None)
 
     @property
     def shortfalls(self) -> list[Shortfall]:

@@ -78,6 +78,8 @@ class TypeResult:
         latency_us: latency in µs; None without a commit.
         share: share of the type in the workload's mix, 0 to 1; None if draws are independent, so
             that the transactions drawn are a sample of the mix.
+        weight: weight of the type in the mix by which policies are compared, if some workers run
+            one type only; None otherwise.
         backoff_us: to what time the backoff has adapted by the end, in µs: the geometric mean over
             the workers whose transactions have aborted. None without any, and unless a policy's
             table adapts it.
@@ -93,6 +95,7 @@ class TypeResult:
     share: float | None = None
     backoff_us: float | None = None
     oldest_us: float | None = None
+    weight: float | None = None
 
     @property
     def begun(self) -> int:
@@ -104,7 +107,7 @@ class TypeResult:
         """Read one entry of the field `types` of the engine's result."""
         commits, latency = int(source.get("commits", 0)), source.get("latency_us")
         share, backoff_us = source.get("share"), source.get("backoff_us")
-        oldest_us = source.get("oldest_us")
+        oldest_us, weight = source.get("oldest_us"), source.get("weight")
         return cls(
             commits=commits,
             rollbacks=int(source.get("rollbacks", 0)),
@@ -117,4 +120,5 @@ class TypeResult:
             share=None if share is None else float(share),
             backoff_us=None if backoff_us is None else float(backoff_us),
             oldest_us=None if oldest_us is None else float(oldest_us),
+            weight=None if weight is None else float(weight),
         )

@@ -40,6 +40,7 @@ std::string Result::to_json() const {
                              {"latency_us", latency_json(type)}};
     if (type.oldest_us) types_json[type.name]["oldest_us"] = *type.oldest_us;
     if (type.share) types_json[type.name]["share"] = *type.share;
+    if (type.weight) types_json[type.name]["weight"] = *type.weight;
     if (type.backoff_us) types_json[type.name]["backoff_us"] = *type.backoff_us;
   }
   Json json = {

@@ -38,6 +38,7 @@ struct TypeResult {
   double throughput = 0;  ///< commits a second
   /// Of the workload's transactions in the long run, 0 to 1; empty: estimated by those drawn.
   std::optional<double> share = {};
+  std::optional<double> weight = {};  ///< Inputs::weight()
   /// The backoff by the end of the run, in µs: the geometric mean over the workers whose
   /// transactions have aborted. Empty without any, and unless a table adapts it.
   std::optional<double> backoff_us = {};

@@ -30,6 +30,8 @@ namespace summary {
 /// a queue, a worker that is held up by one type leaves the others to the remaining workers, which
 /// draw more of them than the mix has; the workload then gives the shares.
 ///
+/// Neither is a sample where some workers run one type only: the workload gives weights.
+///
 /// A worker may be without a transaction for a part of the window: on real cores without a
 /// processor or its turn, on any core in a transaction that began before the window and so does not
 /// count. Only the part of the window that transactions have taken counts; with a single type, its
@@ -61,7 +63,9 @@ template <class M>
       unfinished = 0;
     }
     all_us += us;
-    const double weight = inputs.share(static_cast<int>(type)).value_or(commits + unfinished);
+    const int number = static_cast<int>(type);
+    const double drawn = inputs.share(number).value_or(commits + unfinished);
+    const double weight = inputs.weight(number).value_or(drawn);
     begun += weight;
     mean += weight * us / commits;
   }
@@ -211,6 +215,7 @@ template <class M>
   for (std::size_t type = 0; type < names.size(); ++type) {
     result.types[type].name = names[type];
     result.types[type].share = run.database->share(static_cast<int>(type));
+    result.types[type].weight = run.database->weight(static_cast<int>(type));
     result.types[type].backoff_us = summary::adapted_backoff_us(run.measurements, type);
   }
   const Ticks began = run.state.measured_from.peek();

@@ -112,6 +112,10 @@ class WorkloadDatabase final : public Database<M> {
   [[nodiscard]] int type_of(const std::byte* input) const override {
     return W::type_of(input_at(input));
   }
+  [[nodiscard]] std::optional<double> weight([[maybe_unused]] int type) const override {
+    if constexpr (HasWeights<W>) return workload_.weight(type);
+    return {};
+  }
   [[nodiscard]] std::optional<double> share([[maybe_unused]] int type) const override {
     if constexpr (HasShares<W>) return workload_.share(type);
     return {};

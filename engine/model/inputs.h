@@ -33,6 +33,11 @@ class Inputs {
   /// of each other, so that those of any window are a sample of it.
   [[nodiscard]] virtual std::optional<double> share(int /*type*/) const { return {}; }
 
+  /// A type's weight among those that `mixed_throughput` compares, if some workers run one type
+  /// only: a slow type then delays its own workers and no others, and the transactions drawn are no
+  /// sample of a mix. Empty otherwise; share() counts then, or what was drawn.
+  [[nodiscard]] virtual std::optional<double> weight(int /*type*/) const { return {}; }
+
   /// Whether transactions pass hints.
   [[nodiscard]] virtual bool has_hints() const = 0;
   /// Whether an option of the workload, `hints`, decides that.

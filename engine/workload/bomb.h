@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ class Bomb {
                 Input& input) const {
     generator_.generate(random, worker, workers, tables_.items, input);
   }
+
+  /// A long transaction that starves holds up the workers of its type only, so what the others draw
+  /// meanwhile says nothing of a mix.
+  [[nodiscard]] std::optional<double> weight(int type) const { return generator_.weight(type); }
 
   static int type_of(const Input& input) { return static_cast<int>(input.type); }
   [[nodiscard]] static bool is_snapshot(int /*type*/) { return false; }

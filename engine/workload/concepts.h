@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,12 @@ concept HasOptionalHints = HasHints<W> && requires(const W& workload) {
 template <class W>
 concept HasShares = requires(const W& workload, int type) {
   { workload.share(type) } -> std::same_as<double>;
+};
+
+/// A workload that may have workers which run one type only: Inputs::weight().
+template <class W>
+concept HasWeights = requires(const W& workload, int type) {
+  { workload.weight(type) } -> std::same_as<std::optional<double>>;
 };
 
 /// A workload that can be an open loop: Inputs::open_loop() and the functions after it document

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/random.h"
@@ -36,6 +37,12 @@ class InputGenerator {
   InputGenerator(const BombOptions& options, int workers)
       : options_(options), begun_(static_cast<std::size_t>(workers)) {}
 
+  /// Inputs::weight(): that of the options, if some workers run the long type only.
+  [[nodiscard]] std::optional<double> weight(int type) const {
+    if (long_workers(static_cast<int>(begun_.size())) == 0) return {};
+    return static_cast<double>(options_.weights[static_cast<std::size_t>(type)]);
+  }
+
   void generate(Random& random, int worker, int workers, const Items& items, Input& input) const {
     input.type = draw_type(random, worker, workers);
     input.factory = number(random.below(options_.factories));
@@ -59,10 +66,14 @@ class InputGenerator {
 
   static std::uint32_t number(std::uint64_t drawn) { return static_cast<std::uint32_t>(drawn); }
 
+  [[nodiscard]] int long_workers(int workers) const {
+    return std::min(options_.long_workers, workers - 1);
+  }
+
   Type draw_type(Random& random, int worker, int workers) const {
-    const int long_workers = std::min(options_.long_workers, workers - 1);
-    if (worker < long_workers) return Type::update_product_cost;
-    const std::size_t first = long_workers > 0 ? 1 : 0;
+    const int only_long = long_workers(workers);
+    if (worker < only_long) return Type::update_product_cost;
+    const std::size_t first = only_long > 0 ? 1 : 0;
     std::uint64_t sum = 0;
     for (std::size_t type = first; type < kTypes; ++type) sum += options_.weights[type];
     std::uint64_t card = random.below(sum);

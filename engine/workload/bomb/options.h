@@ -49,8 +49,10 @@ struct BombOptions {
                    "the others then never do. One worker at least runs the short types");
     for (std::size_t type = 0; type < bomb::kTypes; ++type) {
       reader.integer(std::string(bomb::kTypeNames[type]), weights[type], 0, 1'000'000,
-                     type == 0 ? "weight of this type where no worker runs it only"
-                               : "weight of this type among those drawn");
+                     type == 0
+                         ? "weight of this type: among those drawn where no worker runs it only, "
+                           "and in the mix by which policies are compared"
+                         : "weight of this type among those drawn");
     }
   }
 
