@@ -3,13 +3,21 @@
 `docs/client-library.md` describes it. It imports nothing of the engine or of the trainer.
 """
 
-from heddle_client.errors import NestedTransactionError, PolicyError, TransactionTimeoutError
+from heddle_client.errors import (
+    InDoubtError,
+    NestedTransactionError,
+    PolicyError,
+    TransactionTimeoutError,
+)
+from heddle_client.merger import Merger
 from heddle_client.metrics import Metrics
 from heddle_client.policy import Mode, Policy
 from heddle_client.scheduler import Scheduler
 from heddle_client.transaction import Transaction
 
 __all__ = [
+    "InDoubtError",
+    "Merger",
     "Metrics",
     "Mode",
     "NestedTransactionError",

@@ -11,3 +11,7 @@ class TransactionTimeoutError(TimeoutError):
 
 class NestedTransactionError(RuntimeError):
     """A transaction inside another one of the same scheduler, in mode `locks`."""
+
+
+class InDoubtError(RuntimeError):
+    """A merged transaction of which it is not known whether it has committed."""

@@ -27,6 +27,12 @@ class Metrics:
     """Transactions that stopped waiting and did not run, those that timed out included."""
     timed_out: int
     """Transactions whose `timeout` ended before they started, in all modes."""
+    groups: int
+    """Groups of merged transactions that have committed."""
+    merged: int
+    """Transactions in these groups."""
+    failed_groups: int
+    """Groups that were undone, or whose outcome is in doubt."""
     swaps: int
     """Policies that `load` or the watcher has put in force."""
     refused_swaps: int

@@ -15,6 +15,7 @@ Mode = Literal["fifo", "smf", "locks"]
 
 LARGEST_CONCURRENCY = 65_536
 LARGEST_BARRIER = 1_000_000
+LARGEST_GROUP = 1_024
 LONGEST_WAIT_S = 3_600.0
 
 
@@ -33,6 +34,8 @@ class Policy:
     """With `smf`, later transactions that may start before the oldest waiting one."""
     unscheduled: frozenset[str] = frozenset()
     """Types whose keys are ignored, except in mode `locks`."""
+    merge: int = 1
+    """The most transactions of a `Merger` that the database commits as one."""
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
@@ -40,6 +43,7 @@ class Policy:
         if self.concurrency is not None:
             _integer("concurrency", self.concurrency, 1, LARGEST_CONCURRENCY)
         _integer("barrier", self.barrier, 0, LARGEST_BARRIER)
+        _integer("merge", self.merge, 1, LARGEST_GROUP)
         names: object = self.unscheduled  # callers without types give anything
         if not isinstance(names, frozenset | set | list | tuple) or not all(
             isinstance(name, str) for name in names
@@ -96,15 +100,16 @@ def _policy(document: Any) -> Policy:
             'it has neither "protocol" nor "schedule", and only the engine executes its table: '
             'add "protocol": {"name": "external", "options": {}}'
         )
-    concurrency, locks = _read_protocol(protocol)
+    concurrency, locks, merge = _read_protocol(protocol)
     order, barrier, unscheduled = _read_schedule(schedule)
-    return Policy("locks" if locks else order, concurrency, barrier, frozenset(unscheduled))
+    mode = "locks" if locks else order
+    return Policy(mode, concurrency, barrier, frozenset(unscheduled), merge)
 
 
-def _read_protocol(protocol: Any) -> tuple[int | None, bool]:
-    """Return the bound, and whether keys are locked."""
+def _read_protocol(protocol: Any) -> tuple[int | None, bool, int]:
+    """Return the bound, whether keys are locked, and the size of groups."""
     if protocol is None:
-        return None, False
+        return None, False, Policy.merge
     if not isinstance(protocol, dict) or protocol.get("name") != "external":
         name = protocol.get("name") if isinstance(protocol, dict) else protocol
         raise PolicyError(
@@ -117,14 +122,21 @@ def _read_protocol(protocol: Any) -> tuple[int | None, bool]:
     locks = options.get("locks", "off")
     if locks not in ("off", "hints"):
         raise PolicyError(f"protocol.options.locks is {locks!r}: give 'off' or 'hints'")
-    concurrency = options.get("concurrency")
-    if concurrency is None:
-        return None, locks == "hints"
+    concurrency = None
+    if options.get("concurrency") is not None:
+        concurrency = _option(options, "concurrency", LARGEST_CONCURRENCY)
+    merge = _option(options, "merge", LARGEST_GROUP) if "merge" in options else Policy.merge
+    return concurrency, locks == "hints", merge
+
+
+def _option(options: dict[str, Any], name: str, most: int) -> int:
+    """Return an option of the protocol, 1 to `most`."""
+    value = options[name]
     # Options of a protocol are texts; a number is what a person writes.
-    if isinstance(concurrency, str) and concurrency.isascii() and concurrency.isdigit():
-        concurrency = int(concurrency)
-    _integer("protocol.options.concurrency", concurrency, 1, LARGEST_CONCURRENCY)
-    return concurrency, locks == "hints"
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    _integer(f"protocol.options.{name}", value, 1, most)
+    return int(value)
 
 
 def _read_schedule(schedule: Any) -> tuple[Mode, int, Iterable[str]]:

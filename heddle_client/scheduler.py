@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from heddle_client._scheduler import Core
 from heddle_client.errors import PolicyError
@@ -16,6 +17,9 @@ from heddle_client.metrics import Metrics
 from heddle_client.policy import Mode, Policy, check_longest_wait
 from heddle_client.transaction import Keys, Transaction
 from heddle_client.watcher import Watcher, signature
+
+if TYPE_CHECKING:
+    from heddle_client.merger import Merger
 
 LOG = logging.getLogger("heddle_client")
 
@@ -28,11 +32,12 @@ class Scheduler:
     """Admits and orders transactions of one process by a policy, which can be replaced meanwhile.
 
     Args:
-        policy: a policy, or the path of a policy file. Without one, the next four arguments are it.
+        policy: a policy, or the path of a policy file. Without one, the next five arguments are it.
         mode: `fifo`, `smf` or `locks`.
         concurrency: transactions that run at a time; None: any number.
         barrier: with `smf`, later transactions that may start before the oldest waiting one.
         unscheduled: types whose keys are ignored, except in mode `locks`.
+        merge: the most transactions of a `Merger` that the database commits as one.
         longest_wait: with `smf`, seconds after which the oldest transaction ignores conflicts,
             counted from when it is the oldest.
         enabled: False starts with the scheduler off.
@@ -51,6 +56,7 @@ class Scheduler:
         concurrency: int | None = None,
         barrier: int | None = None,
         unscheduled: Iterable[str] | None = None,
+        merge: int | None = None,
         longest_wait: float = 1.0,
         enabled: bool = True,
         watch: float | None = None,
@@ -60,6 +66,7 @@ class Scheduler:
             "concurrency": concurrency,
             "barrier": barrier,
             "unscheduled": unscheduled,
+            "merge": merge,
         }
         named = {name: value for name, value in given.items() if value is not None}
         if policy is not None and named:
@@ -75,6 +82,7 @@ class Scheduler:
             self._policy = Policy.read(path)
         self._longest_wait = check_longest_wait(longest_wait)
         self._enabled = enabled
+        self._mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
         self._reset()
         self._watcher: Watcher | None = None
         if path is not None and watch is not None:
@@ -117,6 +125,9 @@ class Scheduler:
         with self._lock:
             self._enabled = bool(on)
             self._core.enable(self._enabled)
+        if not on:
+            for merger in list(self._mergers):
+                merger._let_go()
 
     def load(self, path: str | PathLike[str]) -> bool:
         """Put a policy file in force, and return whether it is.
@@ -157,7 +168,11 @@ class Scheduler:
         """Start empty."""
         self._lock = threading.Lock()
         self._counts = dict.fromkeys(
-            ("nested", "failed_open", "timed_out", "swaps", "refused_swaps"), 0
+            (
+                *("nested", "failed_open", "timed_out", "swaps", "refused_swaps"),
+                *("groups", "merged", "failed_groups"),
+            ),
+            0,
         )
         self._core = Core()
         self._core.enable(self._enabled)
@@ -169,9 +184,9 @@ class Scheduler:
             policy.mode, policy.concurrency or 0, policy.barrier, self._longest_wait
         )
 
-    def _add(self, name: str) -> None:
+    def _add(self, name: str, count: int = 1) -> None:
         with self._lock:
-            self._counts[name] += 1
+            self._counts[name] += count
 
     def _fail_open(self, error: Exception) -> None:
         """Count and report a failure of the scheduler; the transaction runs without it."""
@@ -186,6 +201,8 @@ class Scheduler:
     def _restart_in_child(self) -> None:
         _of_parents.append(self._core)
         self._reset()
+        for merger in list(self._mergers):
+            merger._reset()
         if self._watcher is not None:
             self._watcher = self._watcher.again(self)
 

@@ -8,6 +8,8 @@ import pytest
 
 import engine
 
+INSTALL = "make setup EXTRAS=drivers"
+
 
 @pytest.fixture(scope="session", name="postgresql")
 def started() -> Iterator[str]:
@@ -25,7 +27,7 @@ def started() -> Iterator[str]:
 @pytest.fixture(name="bank")
 def created(postgresql: str) -> Iterator[str]:
     """The address of a database on it with four accounts of 1,000, dropped after the test."""
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is missing: make setup EXTRAS=drivers")
+    psycopg = pytest.importorskip("psycopg", reason=f"psycopg is missing: {INSTALL}")
     with psycopg.connect(postgresql, autocommit=True) as connection:
         connection.execute("CREATE DATABASE bank")
         address = postgresql.replace("/postgres?", "/bank?")

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from heddle_client import Scheduler
+from tests.client.conftest import INSTALL
 from tests.scale import scaled
 
 PAGE = Path(__file__).parents[2] / "docs" / "client-library.md"
 ADDRESS = "postgresql:///bank"
-INSTALL = "make setup EXTRAS=drivers"
 
 Example = dict[str, Any]
 
@@ -27,7 +27,7 @@ Example = dict[str, Any]
 def example(heading: str, address: str) -> Example:
     """Run the Python block below a heading of the page, and return the names that it defines."""
     page = PAGE.read_text(encoding="utf-8")
-    found = re.search(rf"^### {heading}\n.*?^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    found = re.search(rf"^##+ {heading}\n.*?^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     assert found, f"no example below {heading}"
     names: Example = {}
     exec(compile(found[1].replace(ADDRESS, address), f"{PAGE}: {heading}", "exec"), names)
@@ -84,6 +84,18 @@ def test_payments_with_psycopg(bank: str, of_psycopg: Callable[[str], Example]) 
         list(threads.map(names["pay"], *zip(*moves, strict=True)))
     assert balances(bank) == after(moves)
     check_ended(names["scheduler"], len(moves))
+
+
+def test_merged_payments(bank: str, of_psycopg: Callable[[str], Example]) -> None:
+    names = of_psycopg("Merging")
+    moves = payments(scaled(100))
+    with ThreadPoolExecutor(8) as threads:
+        done = list(threads.map(names["pay"], *zip(*moves, strict=True)))
+    assert done == [amount for _, _, amount in moves]
+    assert balances(bank) == after(moves)
+    metrics = names["scheduler"].metrics()
+    assert metrics.merged > metrics.groups > 0
+    assert (metrics.running, metrics.waiting, metrics.failed_open) == (0, 0, 0)
 
 
 def test_payments_with_asyncpg(bank: str) -> None:

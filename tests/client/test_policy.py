@@ -42,6 +42,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
             },
             Policy("smf", 4, 7, frozenset(["report"])),
         ),
+        ({"protocol": external(merge="16", reads="alone")}, Policy("fifo", merge=16)),
         (
             {"protocol": external(locks="hints"), "schedule": {"policy": "smf"}},
             Policy("locks"),
@@ -61,6 +62,7 @@ def test_a_file_is_read(tmp_path: Path, parts: dict, policy: Policy) -> None:
         ({"protocol": {"name": "silo"}}, "protocol.name is 'silo'.*give 'external'"),
         ({"protocol": external(concurrency="0")}, "concurrency is 0: give an integer, 1 to 65536"),
         ({"protocol": external(concurrency=True)}, "concurrency is True"),
+        ({"protocol": external(merge="1025")}, "options.merge is 1025: give an integer, 1 to 1024"),
         ({"protocol": external(locks="all")}, "locks is 'all': give 'off' or 'hints'"),
         ({"schedule": {"policy": "tsdefer"}}, "schedule.policy is 'tsdefer'"),
         ({"schedule": {"policy": "smf", "barrier": -1}}, "barrier is -1"),
