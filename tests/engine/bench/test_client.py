@@ -1,0 +1,55 @@
+"""The measurements of the client library run, and notice updates that are lost."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+from heddle_client import Policy
+from tests.client.conftest import INSTALL
+
+pytest.importorskip("psycopg", reason=f"psycopg is missing: {INSTALL}")
+
+from engine.bench.client import __main__ as command
+from engine.bench.client import sqlite
+from engine.bench.client.closed_loop import Setting
+from engine.bench.client.smallbank import Input, transact
+
+
+@pytest.fixture(autouse=True, scope="module")
+def postgresql_is_built() -> None:
+    try:
+        engine.check_protocol("external", {"store": "postgresql"})
+    except ValueError as error:
+        pytest.skip(str(error))
+
+
+SHORT = ["--accounts", "100", "--threads", "4", "--rounds", "1", "--seconds", "0.1"]
+SHORT += ["--sweep-rounds", "1", "--sweep-seconds", "0.02"]
+
+
+def test_each_setting_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    command.main(SHORT)
+    printed = capsys.readouterr().out
+    swept, _, compared = printed.partition("\n\n")
+    assert len(swept.splitlines()) == 1 + 4  # as many at a time as there are threads
+    rows = compared.splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["fifo"] + ["smf"] * 2 + ["locks"] * 2 + [
+        *("smf", "locks")
+    ]
+
+
+def test_lost_updates_end_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(connection: object, one: Input) -> int:
+        return transact(connection, one) + 1  # type: ignore[arg-type]
+
+    monkeypatch.setattr("engine.bench.client.closed_loop.transact", lose)
+    monkeypatch.setattr(command, "ordered_settings", lambda: [Setting("x", Policy("fifo", 2))])
+    with pytest.raises(SystemExit, match="updates are lost"):
+        command.main(SHORT)
+
+
+def test_deposits_are_merged(capsys: pytest.CaptureFixture[str]) -> None:
+    sqlite.main(["--merge", "16", "--threads", "8", "--transactions", "200"])
+    commits = float(capsys.readouterr().out.split(", ")[1].split()[0])
+    assert commits < 1
