@@ -46,7 +46,7 @@ class Items {
   [[nodiscard]] bool is_material(std::uint64_t item) const { return item < materials_; }
   /// Products have these numbers and all greater ones of 32 bits.
   [[nodiscard]] std::uint64_t first_product() const { return materials_ + trees_ * tree_items_; }
-  /// Draws the number of a product, from a range in which hardly any is drawn twice.
+  /// Draws the number of a product, random, so that hardly any is drawn twice.
   [[nodiscard]] std::uint64_t draw_product(Random& random) const {
     constexpr std::uint64_t kNumbers = std::uint64_t{1} << 32;
     return first_product() + random.below(kNumbers - first_product());
