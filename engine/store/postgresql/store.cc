@@ -10,9 +10,10 @@
 #include "store/postgresql/address.h"
 #include "store/postgresql/connection.h"
 #include "store/postgresql/copy_filler.h"
-#include "store/postgresql/programs.h"
 #include "store/postgresql/run_schema.h"
 #include "store/postgresql/server.h"
+#include "store/server/account.h"
+#include "store/server/private_server.h"
 
 namespace heddle::store {
 
@@ -24,8 +25,9 @@ class PostgresqlStore final : public Store {
  public:
   explicit PostgresqlStore(const StoreSetup& setup)
       : setup_(setup),
-        server_(setup.dsn.empty() ? PrivateServer::of_process(settings(setup)) : nullptr),
-        address_(server_ == nullptr ? Address::of_user(setup.dsn) : server_->address()),
+        server_(setup.dsn.empty() ? PrivateServer::of_process(kPostgresqlServer, settings(setup))
+                                  : nullptr),
+        address_(server_ == nullptr ? Address::of_user(setup.dsn) : address_in(server_->folder())),
         schema_(address_) {
     schema_.require_connections(setup.connections);
   }
@@ -47,7 +49,8 @@ class PostgresqlStore final : public Store {
   /// The server's folder is next to that of the run, which ends earlier.
   static PrivateServer::Settings settings(const StoreSetup& setup) {
     return {.place = std::filesystem::path(setup.folder).parent_path(),
-            .fsync = setup.durability != Durability::off,
+            // It is a setting of the session otherwise.
+            .durability = setup.durability == Durability::off ? Durability::off : Durability::full,
             .connections = setup.connections};
   }
 
@@ -64,8 +67,8 @@ std::unique_ptr<Store> open_store(const StoreSetup& setup) {
 
 void check_setup(const StoreSetup& setup) {
   if (setup.dsn.empty()) {
-    (void)server_programs();
-    (void)server_account();
+    (void)postgresql_programs();
+    (void)server_account(kPostgresqlServer.store, kPostgresqlServer.user);
   } else {
     (void)Address::of_user(setup.dsn);
   }

@@ -1,4 +1,4 @@
-#include "store/postgresql/child.h"
+#include "store/server/child.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -19,13 +19,13 @@ namespace heddle::store {
 
 namespace {
 
-/// This process's environment, without what PostgreSQL and the language of its messages depend on.
-std::vector<std::string> environment() {
+/// This process's environment, without what the program and the language of its messages depend on.
+std::vector<std::string> environment(const std::string& without) {
   std::vector<std::string> kept{"LC_ALL=C"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const bool dropped =
-        text.starts_with("PG") || text.starts_with("LC_") || text.starts_with("LANG");
+        text.starts_with(without) || text.starts_with("LC_") || text.starts_with("LANG");
     if (!dropped) kept.emplace_back(text);
   }
   return kept;
@@ -44,7 +44,7 @@ class Start {
  public:
   explicit Start(const Program& program)
       : command_(program.command),
-        environment_(environment()),
+        environment_(environment(program.without)),
         arguments_(pointers(command_)),
         variables_(pointers(environment_)),
         folder_(program.folder.c_str()),
@@ -107,14 +107,15 @@ class Start {
 Child::Child(Program program) : owner_(getpid()) {
   const std::string file = program.command.front();
   const std::string folder = program.folder;
+  const std::string store = program.store;
   std::unique_lock lock(mutex_);
   keeper_ = std::thread([this, kept = std::move(program)] { keep(kept); });
   changed_.wait(lock, [this] { return process_ != 0 || error_ != 0; });
   if (error_ == 0) return;
   lock.unlock();
   keeper_.join();
-  throw std::runtime_error("store postgresql: " + file + " can't be started in " + folder + ": " +
-                           std::strerror(error_) +
+  throw std::runtime_error("store " + store + ": " + file + " can't be started in " + folder +
+                           ": " + std::strerror(error_) +
                            "; with folder= name a folder that the server's user may enter");
 }
 

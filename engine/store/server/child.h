@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -9,20 +7,18 @@
 #include <thread>
 #include <vector>
 
-namespace heddle::store {
+#include "store/server/account.h"
 
-/// The user that a program runs as.
-struct Account {
-  uid_t user;
-  gid_t group;
-};
+namespace heddle::store {
 
 /// A program to run.
 struct Program {
-  std::vector<std::string> command;  ///< the file, and its arguments
-  std::string folder;                ///< that it runs in
-  std::string log;                   ///< the file that it prints to, which is appended to
-  std::optional<Account> account;    ///< nothing: that of this process
+  std::vector<std::string> command;     ///< the file, and its arguments
+  std::string folder;                   ///< that it runs in
+  std::string log;                      ///< the file that it prints to, which is appended to
+  std::string without = {};             ///< it gets no variable whose name begins so
+  std::string store = {};               ///< whose program it is, for messages
+  std::optional<Account> account = {};  ///< nothing: that of this process
 };
 
 /// A process that ends with this one, also if this one is killed.
