@@ -21,7 +21,7 @@ Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64
                    std::atomic<std::uint64_t>& round_trips)
     : client_(std::move(client)),
       address_(std::move(address)),
-      stop_(stop),
+      stop_(stop->load(std::memory_order_relaxed) == 0 ? stop : nullptr),
       round_trips_(round_trips),
       cancel_(PQgetCancel(client_.get())) {
   PQenterPipelineMode(client_.get());
@@ -130,10 +130,8 @@ Status Pipeline::judge(const Sent& sent, Answer answer) {
   if (sent.prepared != nullptr) *sent.prepared = false;
   const char* sqlstate = PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
   const Status status = status_of(sqlstate == nullptr ? "" : sqlstate);
-  // relaxed: it carries no data.
-  const bool stopped = stop_->load(std::memory_order_relaxed) != 0;
   if (sent.command == Command::rollback && status == Status::stopped) return Status::ok;
-  if (status == Status::stopped && !stopped) return Status::busy;  // a statement_timeout
+  if (status == Status::stopped && !is_over()) return Status::busy;  // a statement_timeout
   if (status == Status::lost) return lose(describe_error(client_.get(), answer.get(), address_));
   return status;
 }
@@ -149,8 +147,7 @@ bool Pipeline::await_answer() {
       (void)lose(describe_error(client_.get(), nullptr, address_));
       return false;
     }
-    // relaxed: it carries no data.
-    if (ready.revents != 0 || stop_->load(std::memory_order_relaxed) == 0) continue;
+    if (ready.revents != 0 || !is_over()) continue;
     if (!cancelled) {
       cancelled = Clock::now();
       std::array<char, 256> ignored;  // a server that is gone has nothing to cancel

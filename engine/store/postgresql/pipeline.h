@@ -30,6 +30,8 @@ class Pipeline {
     end,       ///< of a round trip
   };
 
+  /// @param stop nonzero: every wait must end, unless it is so already: after a run its rows are
+  ///             copied back
   /// @param round_trips is increased by each
   Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop,
            std::atomic<std::uint64_t>& round_trips);
@@ -73,7 +75,11 @@ class Pipeline {
 
   Client client_;
   Address address_;
-  const std::atomic<std::uint64_t>* stop_;
+  [[nodiscard]] bool is_over() const {
+    return stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0;  // carries no data
+  }
+
+  const std::atomic<std::uint64_t>* stop_;  ///< nullptr: it is opened after the run
   std::atomic<std::uint64_t>& round_trips_;
   std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
   std::deque<Answer> answers_;

@@ -225,6 +225,26 @@ TEST_F(PostgresqlTest, EndsAWaitForARowWithTheRun) {
   EXPECT_EQ(one->commit(), Status::ok) << "what is under way may end";
 }
 
+/// The rows are copied back when the run is over.
+TEST_F(PostgresqlTest, WaitsAfterTheRunToo) {
+  open({.durability = Durability::off, .isolation = Isolation::read_committed});
+  auto [one, other] = begin_two();
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  EXPECT_EQ(get(*one, 10), 1U) << "which sends the write";
+  stop_ = 1;
+  Status status = Status::lost;
+  std::thread writer([&] {
+    const auto client = store_->connect();
+    EXPECT_EQ(client->begin(Access::read_write), Status::ok);
+    EXPECT_EQ(put(*client, 10, 2, Put::replace), Status::ok);
+    status = client->commit();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(one->commit(), Status::ok);
+  writer.join();
+  EXPECT_EQ(status, Status::ok);
+}
+
 TEST_F(PostgresqlTest, ScansMoreRowsThanItFetchesAtOnce) {
   constexpr std::uint64_t kRows = 300;
   const auto client = store_->connect();
