@@ -40,10 +40,16 @@ STORES = {
     "libsqlite3-dev": ("sqlite", "sqlite3.h"),
     "libpq-dev": ("postgresql", "postgresql/libpq-fe.h"),
     "librocksdb-dev": ("rocksdb", "rocksdb/utilities/transaction_db.h"),
+    "libmariadb-dev": ("mariadb", "mariadb/mysql.h"),
 }
 # Programs that an extra uses and that are no Python: by Debian package, one of them, and where it
 # lies under /. What needs them does without where they can't be installed, and says so.
-PROGRAMS = {"test": {"postgresql": ("initdb", "usr/lib/postgresql/*/bin/initdb")}}
+PROGRAMS = {
+    "test": {
+        "postgresql": ("initdb", "usr/lib/postgresql/*/bin/initdb"),
+        "mariadb-server-core": ("mariadbd", "usr/sbin/mariadbd"),
+    }
+}
 
 
 class SetupError(Exception):

@@ -59,8 +59,8 @@ void ExternalOptions::read(OptionReader& reader) {
       "RocksDB's transactions; optimistic: what they have read is validated at the "
       "commit; locking: they lock what they access");
   reader.text("dsn", dsn,
-              "conninfo or URI of a PostgreSQL server, without a password; null: the store starts "
-              "its own");
+              "address of a server of PostgreSQL or MariaDB, without a password; null: the store "
+              "starts its own");
   reader.integer("merge", merge, 1, kMostMerged,
                  "most transactions of a worker that the store commits as one; 1: each by itself");
   reader.choice("reads", reads,

@@ -31,6 +31,7 @@ constexpr Known kKnown[] = {
     {"sqlite", "SQLite 3", "libsqlite3-dev", {"begin", "sync_us"}},
     {"postgresql", "libpq", "libpq-dev", {"isolation", "dsn", "prefetch"}},
     {"rocksdb", "RocksDB", "librocksdb-dev", {"conflicts", "isolation", "sync_us"}},
+    {"mariadb", "MariaDB Connector/C", "libmariadb-dev", {"isolation", "dsn"}},
 };
 
 /// The stores that are part of the program.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,42 @@ needs_postgresql = pytest.mark.skipif(
     missing("postgresql") is not None, reason=str(missing("postgresql"))
 )
 needs_rocksdb = pytest.mark.skipif(missing("rocksdb") is not None, reason=str(missing("rocksdb")))
+needs_mariadb = pytest.mark.skipif(missing("mariadb") is not None, reason=str(missing("mariadb")))
 POSTGRESQL = "external:store=postgresql:durability=off"
+MARIADB = "external:store=mariadb:durability=off"
+
+
+@dataclass(frozen=True)
+class ServerStore:
+    """A store that starts a server, and what is in the server's folder."""
+
+    name: str
+    socket: str
+    process: str  # the file that begins with the number of its process
+
+    def folder_in(self, place: Path) -> Path:
+        """Return the folder of the server that was started in a place."""
+        (socket,) = place.glob(f"heddle-store-*/{self.socket}")
+        return socket.parent
+
+    def has_started_in(self, place: Path) -> bool:
+        """Whether a server listens in a place."""
+        files = (self.socket, self.process)
+        return all(list(place.glob(f"heddle-store-*/{file}")) for file in files)
+
+    def process_in(self, place: Path) -> int:
+        """Return the number of the process of the server that was started in a place."""
+        return int((self.folder_in(place) / self.process).read_text().split()[0])
+
+
+SERVERS = [
+    pytest.param(
+        ServerStore(POSTGRESQL, ".s.PGSQL.5432", "data/postmaster.pid"),
+        marks=needs_postgresql,
+        id="postgresql",
+    ),
+    pytest.param(ServerStore(MARIADB, "mariadb.sock", "pid"), marks=needs_mariadb, id="mariadb"),
+]
 
 
 @pytest.fixture(name="evaluator")
@@ -102,12 +139,6 @@ def test_a_killed_run_is_swept_by_the_next(
     assert list(tmp_path.iterdir()) == []
 
 
-def server_in(folder: Path) -> Path:
-    """Return the folder of the server that was started in a folder."""
-    (socket,) = folder.glob("heddle-store-*/.s.PGSQL.5432")
-    return socket.parent
-
-
 @contextmanager
 def folder_for_a_server() -> Iterator[str]:
     """A folder that other users may enter, with a path that is short enough for a socket."""
@@ -116,11 +147,13 @@ def folder_for_a_server() -> Iterator[str]:
         yield text
 
 
-@needs_postgresql
+@pytest.mark.parametrize("store", SERVERS)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's server runs as another user")
-def test_a_folder_that_the_servers_user_may_not_enter_is_named(evaluator: Evaluator) -> None:
+def test_a_folder_that_the_servers_user_may_not_enter_is_named(
+    store: ServerStore, evaluator: Evaluator
+) -> None:
     with tempfile.TemporaryDirectory() as text:
-        subject = subject_of(f"{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
+        subject = subject_of(f"{store.name}:folder={text}", evaluator.signature, untuned)
         with pytest.raises(MeasuringError, match=r"can't be started in .*Permission denied; with"):
             evaluator.run(subject, 0.05, warmup=0.0, seed=1)
         assert list(Path(text).iterdir()) == []
@@ -131,7 +164,8 @@ def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
     with folder_for_a_server() as text:
         own = subject_of(f"{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
         assert evaluator.run(own, 0.05, warmup=0.0, seed=1).commits > 0
-        server = server_in(Path(text))
+        (socket,) = Path(text).glob("heddle-store-*/.s.PGSQL.5432")
+        server = socket.parent
         dsn = f"host={server} user=heddle dbname=postgres"
 
         def sql(command: str) -> str:
@@ -154,22 +188,81 @@ def test_a_named_server_is_left_as_it_was(evaluator: Evaluator) -> None:
         os.kill(int((server / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
 
 
-@needs_postgresql
-def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
+class MariadbClient:
+    """A connection by the C library: no client's program is needed."""
+
+    def __init__(self, socket: Path) -> None:
+        self._library = ctypes.CDLL("libmariadb.so.3")
+        for function in ("mysql_init", "mysql_real_connect", "mysql_store_result"):
+            getattr(self._library, function).restype = ctypes.c_void_p
+        self._library.mysql_fetch_row.restype = ctypes.POINTER(ctypes.c_char_p)
+        self._library.mysql_error.restype = ctypes.c_char_p
+        self._handle = ctypes.c_void_p(self._library.mysql_init(None))
+        connected = self._library.mysql_real_connect(
+            self._handle, None, b"root", None, None, 0, str(socket).encode(), ctypes.c_ulong(0)
+        )
+        assert connected, self._library.mysql_error(self._handle)
+
+    def sql(self, command: str) -> list[str]:
+        """Run a statement and return the first column of its rows."""
+        failed = self._library.mysql_query(self._handle, command.encode())
+        assert not failed, self._library.mysql_error(self._handle)
+        result = self._library.mysql_store_result(self._handle)
+        if result is None:
+            return []
+        rows = []
+        while row := self._library.mysql_fetch_row(ctypes.c_void_p(result)):
+            rows.append(row[0].decode())
+        self._library.mysql_free_result(ctypes.c_void_p(result))
+        return rows
+
+    def close(self) -> None:
+        """End the connection, and with it its locks."""
+        self._library.mysql_close(self._handle)
+
+
+@needs_mariadb
+def test_a_named_mariadb_server_is_left_as_it_was(evaluator: Evaluator) -> None:
+    with folder_for_a_server() as text:
+        own = subject_of(f"{MARIADB}:folder={text}", evaluator.signature, untuned)
+        assert evaluator.run(own, 0.05, warmup=0.0, seed=1).commits > 0
+        (socket,) = Path(text).glob("heddle-store-*/mariadb.sock")
+        client, of_another_run = MariadbClient(socket), MariadbClient(socket)
+        mark = "A run of Heddle. It is dropped when the run ends."
+        for name in ("heddle_1_1", "heddle_1_2"):  # left over, and of a run that goes on
+            client.sql(f"CREATE DATABASE {name} COMMENT '{mark}'")
+        assert of_another_run.sql("SELECT GET_LOCK('heddle_1_2', 0)") == ["1"]
+        client.sql("CREATE DATABASE heddle_1_3")
+        client.sql("CREATE TABLE heddle_1_3.mine (number int)")
+        named = subject_of(
+            f"{MARIADB}:isolation=repeatable_read:dsn=mariadb://me@localhost?socket={socket}+smf",
+            evaluator.signature,
+            untuned,
+        )
+        found = compare(evaluator.run_round, [named], ComparisonPlan(0.05, 1, 0.0), seed=1)
+        assert found.rows[0].repeats[0].commits > 0
+        assert found.violations == []
+        assert client.sql("SHOW DATABASES LIKE 'heddle%'") == ["heddle_1_2", "heddle_1_3"]
+        client.close()
+        of_another_run.close()
+        os.kill(int((socket.parent / "pid").read_text()), signal.SIGQUIT)
+
+
+@pytest.mark.parametrize("store", SERVERS)
+def test_the_server_of_a_killed_run_ends(store: ServerStore, evaluator: Evaluator) -> None:
     with folder_for_a_server() as text:
         folder = Path(text)
         script = f"""
             from envs import Evaluator, subject_of, untuned
             evaluator = Evaluator({WORKLOAD!r}, 2)
-            subject = subject_of("{POSTGRESQL}:folder={text}", evaluator.signature, untuned)
+            subject = subject_of("{store.name}:folder={text}", evaluator.signature, untuned)
             evaluator.run(subject, 60.0, warmup=0.0, seed=1)
         """
         running = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)])
         try:
-            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432")):
+            while not store.has_started_in(folder):
                 assert running.poll() is None
-            server = server_in(folder)
-            process = int((server / "data" / "postmaster.pid").read_text().split()[0])
+            process = store.process_in(folder)
         finally:
             os.kill(running.pid, signal.SIGKILL)
             running.wait()
@@ -181,23 +274,23 @@ def test_the_server_of_a_killed_run_ends(evaluator: Evaluator) -> None:
         assert list(folder.iterdir()) == []
 
 
-@needs_postgresql
-def test_an_interrupted_command_leaves_no_server_and_no_folder() -> None:
+@pytest.mark.parametrize("store", SERVERS)
+def test_an_interrupted_command_leaves_no_server_and_no_folder(store: ServerStore) -> None:
     with folder_for_a_server() as text:
         folder = Path(text)
         running = subprocess.Popen(
             [
                 *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
-                *(f"policy={POSTGRESQL}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
+                *(f"policy={store.name}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         try:
-            while not list(folder.glob("heddle-store-*/.s.PGSQL.5432")):
+            while not store.has_started_in(folder):
                 assert running.poll() is None
-            process = int((server_in(folder) / "data" / "postmaster.pid").read_text().split()[0])
+            process = store.process_in(folder)
             running.send_signal(signal.SIGINT)
             assert running.wait() == INTERRUPTED
             assert not Path(f"/proc/{process}").exists()
@@ -223,6 +316,26 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder() -> None:
             "store=rocksdb:conflicts=off",
             "'conflicts' is 'off'; allowed: one of optimistic, locking",
             marks=needs_rocksdb,
+        ),
+        pytest.param(
+            "store=mariadb:begin=deferred",
+            "store mariadb has no option 'begin'; .* sqlite",
+            marks=needs_mariadb,
+        ),
+        pytest.param(
+            "store=mariadb:dsn=mariadb://me:abracadabra@db:3306",
+            "MYSQL_PWD",
+            marks=needs_mariadb,
+        ),
+        pytest.param(
+            "store=mariadb:dsn=mariadb://me@db:3306/shop",
+            "names a database; leave it out",
+            marks=needs_mariadb,
+        ),
+        pytest.param(
+            "store=mariadb:dsn=host=abracadabra",
+            "is no address of MariaDB; give one such as",
+            marks=needs_mariadb,
         ),
         ("store=postgresql:folder=/tmp:dsn=host=db", "leave it out with dsn="),
         ("store=postgresql:dsn=postgresql://me:abracadabra@db:5432/shop", "PGPASSWORD"),

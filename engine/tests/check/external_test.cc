@@ -59,13 +59,15 @@ INSTANTIATE_TEST_SUITE_P(Stores, ExternalTrials, testing::ValuesIn(store::test::
 
 #if !defined(__SANITIZE_THREAD__)  // see tested_stores()
 
-/// What PostgreSQL does not isolate below SERIALIZABLE.
-TEST(ExternalLevels, ThatPostgresqlDoesNotIsolateAreFound) {
-  if (const auto why = store::test::why_missing("postgresql")) GTEST_SKIP() << *why;
+class ExternalLevels : public testing::TestWithParam<std::string> {};
+
+/// What PostgreSQL and MariaDB do not isolate below SERIALIZABLE.
+TEST_P(ExternalLevels, ThatLoseUpdatesAreFound) {
+  if (const auto why = store::test::why_missing(GetParam())) GTEST_SKIP() << *why;
   for (const char* isolation : {"read_committed", "repeatable_read"}) {
     std::uint64_t found = 0;
     for (std::uint64_t program = 0; program < 40 && found == 0; ++program) {
-      Trial trial = trial_in("postgresql", program);
+      Trial trial = trial_in(GetParam(), program);
       trial.run.protocol_options["isolation"] = isolation;
       found = verdict_on(trial).report.anomalies.size();
     }
@@ -73,8 +75,11 @@ TEST(ExternalLevels, ThatPostgresqlDoesNotIsolateAreFound) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Stores, ExternalLevels, testing::Values("postgresql", "mariadb"),
+                         [](const auto& test) { return test.param; });
+
 /// What RocksDB does not isolate if a transaction's reads are neither locked nor validated.
-TEST(ExternalLevels, ThatRocksdbDoesNotIsolateAreFound) {
+TEST(ExternalKinds, ThatRocksdbDoesNotIsolateAreFound) {
   if (const auto why = store::test::why_missing("rocksdb")) GTEST_SKIP() << *why;
   for (const char* tested : {"rocksdb", "rocksdb_locking"}) {
     std::uint64_t found = 0;

@@ -19,12 +19,12 @@ namespace heddle::store::test {
 /// The stores that the tests of all stores run on, by names that tests may have.
 ///
 /// SQLite maps a file that all connections share, and synchronises by locks on it, which the thread
-/// sanitizer does not see. It does not see either what libpq and RocksDB do.
+/// sanitizer does not see. It does not see either what libpq, RocksDB and libmariadb do.
 inline std::vector<std::string> tested_stores() {
 #if defined(__SANITIZE_THREAD__)
   return {"map"};
 #else
-  return {"map", "sqlite", "postgresql", "rocksdb", "rocksdb_locking"};
+  return {"map", "sqlite", "postgresql", "rocksdb", "rocksdb_locking", "mariadb"};
 #endif
 }
 
@@ -53,7 +53,7 @@ inline OptionMap options_of(const std::string& tested) {
 inline std::optional<std::string> why_missing(const std::string& name) {
   try {
     const OpenStore open = find_store(name);
-    if (name != "postgresql") return {};
+    if (name != "postgresql" && name != "mariadb") return {};
     // Its server is a package of its own.
     const PrivateFolder folder("");
     const std::atomic<std::uint64_t> stop{0};
