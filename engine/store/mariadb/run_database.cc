@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kMark = "A run of Heddle. It is dropped when the run ends.";
 
-/// Names in quotation marks as in standard SQL. A wait for a lock ends before the watchdog of the
-/// run barks, and an idle session stays.
+/// Names in quotation marks as in standard SQL. A wait for a lock ends before the run's watchdog
+/// time-out, and an idle session stays.
 constexpr const char* kSettings =
     "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
     "innodb_lock_wait_timeout = 5, lock_wait_timeout = 5, wait_timeout = 86400";
