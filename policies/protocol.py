@@ -121,7 +121,7 @@ EXTERNAL_OPTIONS = (
         "isolation",
         ("serializable", "read_committed"),
         {"locks": ("hints",)},
-        stores=frozenset({"postgresql", "mariadb"}),
+        stores=frozenset({"postgresql", "rocksdb", "mariadb"}),
     ),
     Option("begin", ("immediate", "deferred"), stores=frozenset({"sqlite"})),
     Option("conflicts", ("optimistic", "locking"), stores=frozenset({"rocksdb"})),
