@@ -268,7 +268,7 @@ class Merger:
 
 
 def _run_inside(outer: OuterTransaction, connection: Any, call: Call) -> Callable[[], Any]:
-    """Run a call behind others, unless nobody waits for it, and return its outcome.
+    """Run a call behind others, unless its thread has left it, and return its outcome.
 
     Raises:
         _EndedError: its function has ended the transaction.

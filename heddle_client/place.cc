@@ -47,7 +47,7 @@ Place::~Place() {
   try {
     if (inside_) inside_->ended = true;
     give_back();
-  } catch (const std::exception&) {  // no caller is left to take it
+  } catch (const std::exception&) {  // no caller can receive it
   }
 }
 
