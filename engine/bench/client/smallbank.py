@@ -77,7 +77,7 @@ def inputs(seed: int, accounts: int, hot_accounts: int) -> Iterator[Input]:
 
 
 def load(address: str, accounts: int) -> None:
-    """Create the tables anew and fill them."""
+    """Create the tables and fill them; those of an earlier call are dropped."""
     with psycopg.connect(address) as connection:
         for table, column in (("account", "name"), ("savings", ""), ("checking", "")):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
