@@ -38,9 +38,10 @@ class Refusing final : public store::test::Forwarding {
   store::Status begin(store::Access access) override {
     return refusals.begin ? *refusals.begin : Forwarding::begin(access);
   }
-  store::Status get(std::size_t table, store::Bytes key, std::span<std::byte> out) override {
+  store::Status get(std::size_t table, store::Bytes key, store::RowLock lock,
+                    std::span<std::byte> out) override {
     ++gets;
-    return Forwarding::get(table, key, out);
+    return Forwarding::get(table, key, lock, out);
   }
   [[nodiscard]] bool reads_faster_together() const override { return true; }
   store::Status get_all(std::span<store::RowToRead> rows) override {
