@@ -235,7 +235,7 @@ def test_a_named_mariadb_server_is_left_as_it_was(evaluator: Evaluator) -> None:
         client.sql("CREATE DATABASE heddle_1_3")
         client.sql("CREATE TABLE heddle_1_3.mine (number int)")
         named = subject_of(
-            f"{MARIADB}:isolation=repeatable_read:dsn=mariadb://me@localhost?socket={socket}+smf",
+            f"{MARIADB}:isolation=serializable:dsn=mariadb://me@localhost?socket={socket}+smf",
             evaluator.signature,
             untuned,
         )

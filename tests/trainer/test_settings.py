@@ -235,7 +235,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("+seeds=3", "did you mean seed?"),
         (
             "workload=ycs",
-            "did you mean ycsb?; there are epinions, generic, micro, replay, shop, small",
+            "did you mean ycsb?; there are bomb, epinions, generic, micro, replay, shop, small",
         ),
         ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, locks_delay"),
         ("search.generations=many", "search.generations=many: Value 'many'"),

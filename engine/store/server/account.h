@@ -15,7 +15,7 @@ struct Account {
 
 /// The user that a server runs as, if this is root: servers refuse to run as root.
 /// @param store whose server it is, for messages
-/// @param user the one that packages make for it; nobody if there is none
+/// @param user the one that packages make for it; `nobody` if there is none
 /// @throws std::invalid_argument if this is root and there is neither
 [[nodiscard]] std::optional<Account> server_account(const std::string& store,
                                                     const std::string& user);
