@@ -16,47 +16,17 @@
 
 #include <gtest/gtest.h>
 
-#include "store/opened_stores.h"
+#include "store/server_fixture.h"
 #include "store/store.h"
-#include "store/store_fixture.h"
 
 /// What the MariaDB store does in addition to what every store does.
 #if !defined(__SANITIZE_THREAD__)  // see tested_stores()
 namespace heddle::store::test {
 namespace {
 
-class MariadbTest : public StoreFixture {
+class MariadbTest : public ServerFixture {
  protected:
-  void SetUp() override {
-    if (const auto why = why_missing("mariadb")) GTEST_SKIP() << *why;
-    open({.durability = Durability::off});
-  }
-  void open(const StoreSetup& setup, const std::string& place = "") {
-    StoreFixture::open("mariadb", setup, place);
-  }
-
-  /// Two transactions that have read the rows 10 and 20.
-  struct Pair {
-    std::unique_ptr<Connection> one, other;
-  };
-  Pair begin_two() {
-    Pair pair{store_->connect(), store_->connect()};
-    for (Connection* client : {pair.one.get(), pair.other.get()}) {
-      EXPECT_EQ(client->begin(Access::read_write), Status::ok);
-      EXPECT_EQ(get(*client, 10), 100U);
-      EXPECT_EQ(get(*client, 20), 200U);
-    }
-    return pair;
-  }
-
-  static std::string error_of(const StoreSetup& setup) {
-    try {
-      (void)find_store("mariadb")(setup);
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-    return "";
-  }
+  MariadbTest() : ServerFixture(kMariadb) {}
 };
 
 TEST_F(MariadbTest, LosesUpdatesBelowSerializable) {
@@ -120,34 +90,6 @@ TEST_F(MariadbTest, AdmitsNoPhantom) {
   EXPECT_EQ(reader->commit(), Status::ok);
   inserts.join();
   EXPECT_EQ(committed(15), 150U);
-}
-
-/// Nor does it commit what was sent with a write that finds no row.
-TEST_F(MariadbTest, RefusesToWriteARowThatIsGone) {
-  for (const bool erases : {false, true}) {
-    open({.durability = Durability::off, .isolation = Isolation::read_committed});
-    const auto [one, other] = begin_two();
-    EXPECT_EQ(erase(*one, 20), Status::ok);
-    EXPECT_EQ(one->commit(), Status::ok);
-    EXPECT_EQ(put(*other, 10, 1, Put::replace), Status::ok);
-    EXPECT_EQ(erases ? erase(*other, 20) : put(*other, 20, 1, Put::replace), Status::ok);
-    EXPECT_EQ(other->commit(), Status::conflict);
-    other->rollback();
-    EXPECT_EQ(committed(10), 100U);
-    EXPECT_EQ(committed(20), 0U);
-  }
-}
-
-TEST_F(MariadbTest, ReportsAWriteThatFailsWithTheNextRead) {
-  const auto client = store_->connect();
-  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
-  EXPECT_EQ(put(*client, 20, 1, Put::fresh), Status::ok);
-  std::array<std::byte, 8> value{};
-  EXPECT_EQ(client->get(kTable, bytes_of(10), RowLock::shared, value), Status::conflict);
-  client->rollback();
-  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
-  EXPECT_EQ(get(*client, 20), 200U) << "the next transaction is another one";
-  client->rollback();
 }
 
 /// What ends a string in SQL, and what is no character in UTF-8.
@@ -236,24 +178,6 @@ TEST_F(MariadbTest, WaitsAfterTheRunToo) {
   EXPECT_EQ(read, 1U);
 }
 
-TEST_F(MariadbTest, ScansMoreRowsThanItFetchesAtOnce) {
-  constexpr std::uint64_t kRows = 300;
-  const auto client = store_->connect();
-  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
-  for (std::uint64_t key = 1000; key < 1000 + kRows; ++key) {
-    EXPECT_EQ(put(*client, key, 10 * key, Put::fresh), Status::ok);
-  }
-  for (const std::size_t expected : {0, 1, 7, 300, 1000}) {
-    for (const Direction direction : {Direction::ascending, Direction::descending}) {
-      Keys keys = scan(*client, 1000, 1000 + kRows - 2, direction, expected);
-      if (direction == Direction::descending) std::reverse(keys.begin(), keys.end());
-      ASSERT_EQ(keys.size(), kRows - 1);
-      for (std::size_t at = 0; at < keys.size(); ++at) EXPECT_EQ(keys[at], 1000 + at);
-    }
-  }
-  client->rollback();
-}
-
 TEST_F(MariadbTest, WaitsForTheDiskAsItsDurabilitySays) {
   constexpr std::uint64_t kCommits = 20;
   for (const Durability durability : {Durability::full, Durability::normal, Durability::off}) {
@@ -274,65 +198,14 @@ TEST_F(MariadbTest, WaitsForTheDiskAsItsDurabilitySays) {
   }
 }
 
-/// Servers in a folder of their own.
-class MariadbServerTest : public MariadbTest {
+class MariadbServerTest : public OwnServerFixture {
  protected:
-  void SetUp() override {
-    MariadbTest::SetUp();
-    if (IsSkipped()) return;
-    place_ = "/tmp/heddle-test-" + std::to_string(getpid());  // short, for the socket
-    std::filesystem::create_directory(place_);
-    open({.durability = Durability::off}, place_);
-    for (const auto& entry : std::filesystem::directory_iterator(place_)) {
-      if (std::filesystem::exists(entry.path() / "mariadb.sock")) server_ = entry.path();
-    }
-    ASSERT_FALSE(server_.empty());
-  }
-  void TearDown() override {
-    if (place_.empty()) return;
-    stop_server();
-    store_.reset();
-    folder_.reset();
-    std::filesystem::remove_all(place_);
-  }
+  MariadbServerTest() : OwnServerFixture(kMariadb) {}
 
-  void stop_server() const {
-    pid_t process = 0;
-    std::ifstream(server_ / "pid") >> process;
-    if (process == 0) return;
-    ASSERT_EQ(kill(process, SIGQUIT), 0);
-    while (std::filesystem::exists(server_ / "pid")) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
   [[nodiscard]] std::string dsn() const {
     return "mariadb://me@localhost?socket=" + (server_ / "mariadb.sock").string();
   }
-
-  std::filesystem::path place_;
-  std::filesystem::path server_;
 };
-
-TEST_F(MariadbServerTest, NamesTheServerThatIsGone) {
-  const auto client = store_->connect();
-  ASSERT_EQ(client->begin(Access::read_write), Status::ok);
-  EXPECT_EQ(get(*client, 10), 100U);
-  stop_server();
-  std::array<std::byte, 8> value{};
-  EXPECT_EQ(client->get(kTable, bytes_of(10), RowLock::shared, value), Status::lost);
-  EXPECT_NE(client->error().find(server_.string()), std::string::npos) << client->error();
-  EXPECT_EQ(client->error().find('\n'), std::string::npos) << client->error();
-  client->rollback();
-  EXPECT_EQ(client->begin(Access::read_write) == Status::ok &&
-                client->get(kTable, bytes_of(10), RowLock::shared, value) == Status::ok,
-            false);
-}
-
-TEST_F(MariadbServerTest, StartsAnotherServerAfterOneThatIsGone) {
-  stop_server();
-  open({.durability = Durability::off}, place_);
-  EXPECT_EQ(committed(10), 100U);
-}
 
 TEST_F(MariadbServerTest, UsesAServerThatIsNamed) {
   const std::string named = dsn();
