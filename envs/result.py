@@ -328,7 +328,7 @@ class Result:
         """Return the result in the engine's schema, which `from_dict` reads."""
         plain = asdict(self)
         for figures in plain["types"].values():
-            for absent in ("share", "backoff_us"):
+            for absent in ("share", "weight", "backoff_us", "oldest_us"):
                 if figures[absent] is None:
                     del figures[absent]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
