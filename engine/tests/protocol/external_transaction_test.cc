@@ -102,7 +102,7 @@ class ExternalTransactionTest : public testing::Test {
   }
   std::vector<HintedRow> named(const std::vector<std::uint64_t>& keys) {
     std::vector<HintedRow> rows;
-    for (const std::uint64_t key : keys) rows.push_back({database_.rows.number(), key});
+    for (const std::uint64_t key : keys) rows.push_back({database_.rows.number(), key, false});
     return rows;
   }
   /// The next member of a group.

@@ -71,7 +71,8 @@ TEST_P(StoreTest, ReadsRowsTogetherAsOneByOne) {
   for (const auto& [table, key] : asked) keys.push_back(bytes_of(key));
   std::vector<RowToRead> rows;
   for (std::size_t at = 0; at < asked.size(); ++at) {
-    rows.push_back({.table = asked[at].first, .key = keys[at], .out = values[at]});
+    rows.push_back(
+        {.table = asked[at].first, .key = keys[at], .lock = RowLock::shared, .out = values[at]});
   }
   EXPECT_EQ(client->get_all(rows), Status::ok);
   Keys found;

@@ -76,7 +76,8 @@ TEST_F(PostgresqlTest, ReportsAWriteThatFailsWithRowsReadTogether) {
   const auto key = bytes_of(10);
   std::array<std::byte, 8> value{};
   std::array<RowToRead, 2> rows{
-      {{.table = kEmpty, .key = key, .out = value}, {.table = kTable, .key = key, .out = value}}};
+      {{.table = kEmpty, .key = key, .lock = RowLock::shared, .out = value},
+       {.table = kTable, .key = key, .lock = RowLock::shared, .out = value}}};
   EXPECT_EQ(client->get_all(rows), Status::conflict);
   client->rollback();
   ASSERT_EQ(client->begin(Access::read_write), Status::ok);
@@ -96,8 +97,9 @@ TEST_F(PostgresqlTest, RefusesWriteSkewOverRowsThatWereReadTogether) {
       const auto first = bytes_of(10);
       const auto second = bytes_of(absent);
       std::array<std::byte, 8> value{};
-      std::array<RowToRead, 2> rows{{{.table = kTable, .key = first, .out = value},
-                                     {.table = kTable, .key = second, .out = value}}};
+      std::array<RowToRead, 2> rows{
+          {{.table = kTable, .key = first, .lock = RowLock::shared, .out = value},
+           {.table = kTable, .key = second, .lock = RowLock::shared, .out = value}}};
       EXPECT_EQ(client->begin(Access::read_write), Status::ok);
       EXPECT_EQ(client->get_all(rows), Status::ok);
       EXPECT_EQ(rows[1].found, absent == 20);
@@ -117,7 +119,8 @@ TEST_F(PostgresqlTest, CountsRoundTrips) {
   const auto key = bytes_of(10);
   std::array<std::byte, 8> value{};
   std::array<RowToRead, 2> rows{
-      {{.table = kEmpty, .key = key, .out = value}, {.table = kTable, .key = key, .out = value}}};
+      {{.table = kEmpty, .key = key, .lock = RowLock::shared, .out = value},
+       {.table = kTable, .key = key, .lock = RowLock::shared, .out = value}}};
   EXPECT_EQ(client->get_all(rows), Status::ok);
   EXPECT_EQ(get(*client, 20), 200U);
   EXPECT_EQ(put(*client, 10, 1, Put::replace), Status::ok);

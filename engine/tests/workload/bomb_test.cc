@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -195,29 +196,31 @@ TEST(BombInputs, HaveTheWeightsOfTheAuthors) {
   EXPECT_NEAR(drawn[5], 1000, 150);
 }
 
-TEST(BombInputs, OfAWorkerOfItsOwnAreLong) {
-  Alone<Bomb> factory(few({{"long_workers", "2"}}));
+/// Whether a worker draws the long type always, and whether it ever does.
+std::pair<bool, bool> draws_long(int worker, int workers) {
+  const BombOptions options = few({{"long_workers", "2"}});
+  const InputGenerator generator(options, workers);
+  Items items(options);
   Random random(1);
-  Input input{};
-  const auto always_long = [&](int worker, int workers) {
-    for (int i = 0; i < 5000; ++i) {
-      factory.workload().generate(random, worker, workers, 0, input);
-      if (input.type != Type::update_product_cost) return false;
-    }
-    return true;
-  };
-  const auto ever_long = [&](int worker, int workers) {
-    for (int i = 0; i < 5000; ++i) {
-      factory.workload().generate(random, worker, workers, 0, input);
-      if (input.type == Type::update_product_cost) return true;
-    }
-    return false;
-  };
-  EXPECT_TRUE(always_long(0, 4));
-  EXPECT_TRUE(always_long(1, 4));
-  EXPECT_FALSE(ever_long(2, 4));
-  EXPECT_TRUE(always_long(0, 2)) << "as many as leave one worker";
-  EXPECT_FALSE(ever_long(1, 2));
+  items.draw(random);
+  bool always = true;
+  bool ever = false;
+  for (int i = 0; i < 5000; ++i) {
+    Input input{};
+    generator.generate(random, worker, workers, items, input);
+    const bool is_long = input.type == Type::update_product_cost;
+    always = always && is_long;
+    ever = ever || is_long;
+  }
+  return {always, ever};
+}
+
+TEST(BombInputs, OfAWorkerOfItsOwnAreLong) {
+  EXPECT_TRUE(draws_long(0, 4).first);
+  EXPECT_TRUE(draws_long(1, 4).first);
+  EXPECT_FALSE(draws_long(2, 4).second);
+  EXPECT_TRUE(draws_long(0, 2).first) << "as many as leave one worker";
+  EXPECT_FALSE(draws_long(1, 2).second);
 }
 
 /// Every condition is made to fail: a check that cannot fail proves nothing.
