@@ -125,7 +125,9 @@ def test_every_search_stays_in_the_store(name: str, tpcc: Signature) -> None:
         ([POSTGRESQL], [GRANT], "no grant policy"),
         (["external:store=oracle"], [SCHEDULE], "oracle"),
         (["external:merge=0"], [SCHEDULE], "merge"),
-        (["external:store postgresql"], [SCHEDULE], "no such protocol"),
+        (["external:store postgresql"], [SCHEDULE], "options of external:store postgresql can't"),
+        (["external:folder=/tmp/a b"], [SCHEDULE], "write :option=value for each"),
+        (["mvto", f"{POSTGRESQL}:dsn=postgresql://me:secret@db/x"], [SCHEDULE], "has a password"),
     ],
 )
 def test_wrong_protocols_are_refused(

@@ -203,6 +203,11 @@ def _protocols(config: SearchConfig) -> list[str]:
     typed = f"search.protocols=[{','.join(config.protocols)}]"
     if any(map(runs_in_store, names)):
         return _store(names, typed, config)
+    if unread := [name for name in names if name.startswith(f"{EXTERNAL}:")]:
+        raise ValueError(
+            f"search.protocols: the options of {unread[0].partition(':dsn=')[0]} can't be read; "
+            "write :option=value for each, where a value has letters, digits and . / ~ - _"
+        )
     if unknown := [name for name in names if name not in IN_MEMORY]:
         raise ValueError(
             f"{typed}: no such protocol: {', '.join(unknown)}; use some of {', '.join(PROTOCOLS)}"
@@ -223,18 +228,19 @@ def _store(names: Sequence[str], typed: str, config: SearchConfig) -> list[str]:
     Raises:
         ValueError: there are others, the actions need another one, or its options are wrong.
     """
+    # First, because it refuses a password, which the other messages would show.
+    for parsed in map(parse_typed, names):
+        if parsed is not None and parsed[0] == EXTERNAL:
+            try:
+                load_engine().check_protocol(*parsed)
+            except ValueError as error:
+                raise ValueError(f"search.protocols: {error}") from None
     if len(names) > 1:
         raise ValueError(
             f"{typed}: {EXTERNAL} runs in a store, and the others in the engine; name it alone"
         )
     if GRANT in config.actions:
         raise ValueError(f"{typed}: has no grant policy; leave {GRANT} out of search.actions")
-    parsed = parse_typed(names[0])
-    assert parsed is not None
-    try:
-        load_engine().check_protocol(*parsed)
-    except ValueError as error:
-        raise ValueError(f"search.protocols: {error}") from None
     return list(names)
 
 

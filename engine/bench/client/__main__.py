@@ -14,9 +14,9 @@ import argparse
 import logging
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from statistics import median, quantiles
 
+from engine.bench.client.arguments import count, existing_folder, seconds
 from engine.bench.client.closed_loop import Counts, Setting, run
 from engine.bench.client.server import private_server
 from engine.bench.client.smallbank import inputs, load, money
@@ -126,15 +126,19 @@ def main(typed: Sequence[str] | None = None) -> None:
         epilog=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--place", type=Path, help="folder for the server; one on a disk")
-    parser.add_argument("--threads", type=int, default=16, help="threads, each with a connection")
-    parser.add_argument("--accounts", type=int, default=100_000, help="number of accounts")
-    parser.add_argument("--hot-accounts", type=int, default=10, help="accounts of 90 %% of them")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of the comparison")
-    parser.add_argument("--seconds", type=float, default=2.0, help="length of a run")
-    parser.add_argument("--sweep-rounds", type=int, default=2, help="rounds of the sweep")
-    parser.add_argument("--sweep-seconds", type=float, default=0.8, help="length of its runs")
+    parser.add_argument(
+        "--place", type=existing_folder, help="folder for the server; one on a disk"
+    )
+    parser.add_argument("--threads", type=count, default=16, help="threads, each with a connection")
+    parser.add_argument("--accounts", type=count, default=100_000, help="number of accounts")
+    parser.add_argument("--hot-accounts", type=count, default=10, help="accounts of 90 %% of them")
+    parser.add_argument("--rounds", type=count, default=5, help="rounds of the comparison")
+    parser.add_argument("--seconds", type=seconds, default=2.0, help="length of a run")
+    parser.add_argument("--sweep-rounds", type=count, default=2, help="rounds of the sweep")
+    parser.add_argument("--sweep-seconds", type=seconds, default=0.8, help="length of its runs")
     arguments = parser.parse_args(typed)
+    if arguments.hot_accounts > arguments.accounts:
+        parser.error("argument --hot-accounts: must be at most --accounts")
     # A pipeline reports each abort, which costs time.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     with private_server(arguments.place) as address:

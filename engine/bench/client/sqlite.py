@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from engine.bench.client.arguments import count, existing_folder
 from heddle_client import Merger, Scheduler
 
 
@@ -64,11 +65,11 @@ def main(typed: Sequence[str] | None = None) -> None:
         epilog=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--place", type=Path, help="folder for the file; one on a disk")
-    parser.add_argument("--merge", type=int, default=1, help="most transactions in a group")
-    parser.add_argument("--threads", type=int, default=16, help="threads")
-    parser.add_argument("--transactions", type=int, default=8_000, help="of all threads")
-    parser.add_argument("--accounts", type=int, default=1_000, help="number of accounts")
+    parser.add_argument("--place", type=existing_folder, help="folder for the file; one on a disk")
+    parser.add_argument("--merge", type=count, default=1, help="most transactions in a group")
+    parser.add_argument("--threads", type=count, default=16, help="threads")
+    parser.add_argument("--transactions", type=count, default=8_000, help="of all threads")
+    parser.add_argument("--accounts", type=count, default=1_000, help="number of accounts")
     given = parser.parse_args(typed)
     with tempfile.TemporaryDirectory(dir=given.place, prefix="heddle-") as folder:
         bank = Bank(Path(folder) / "bank.sqlite", given.accounts)

@@ -53,3 +53,20 @@ def test_deposits_are_merged(capsys: pytest.CaptureFixture[str]) -> None:
     sqlite.main(["--merge", "16", "--threads", "8", "--transactions", "200"])
     commits = float(capsys.readouterr().out.split(", ")[1].split()[0])
     assert commits < 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--threads", "0"], "a whole number of at least 1"),
+        (["--seconds", "-1"], "a number of seconds above 0"),
+        (["--place", "/nonexistent"], "is no folder"),
+        (["--accounts", "3"], "--hot-accounts: must be at most --accounts"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_the_cure(
+    typed: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        command.main(typed)
+    assert message in capsys.readouterr().err
