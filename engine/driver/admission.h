@@ -123,7 +123,9 @@ class Admission {
     if (routes_) {
       current_ = next_routed(draw, counts);
     } else {
-      current_ = probe_.schedules(now) ? next_of_window(draw, now, counts) : next_put_off(counts);
+      // The span may have ended while the worker waited for a place, before it has drawn any.
+      const bool schedules = probe_.schedules(now) || waiting_.empty();
+      current_ = schedules ? next_of_window(draw, now, counts) : next_put_off(counts);
       if (current_ != nullptr) probe_.began();
     }
     return current_;
