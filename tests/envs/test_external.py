@@ -229,7 +229,7 @@ def test_a_named_mariadb_server_is_left_as_it_was(evaluator: Evaluator) -> None:
         (socket,) = Path(text).glob("heddle-store-*/mariadb.sock")
         client, of_another_run = MariadbClient(socket), MariadbClient(socket)
         mark = "A run of Heddle. It is dropped when the run ends."
-        for name in ("heddle_1_1", "heddle_1_2"):  # left over, and of a run that goes on
+        for name in ("heddle_1_1", "heddle_1_2"):  # left over, and of a run that has not ended
             client.sql(f"CREATE DATABASE {name} COMMENT '{mark}'")
         assert of_another_run.sql("SELECT GET_LOCK('heddle_1_2', 0)") == ["1"]
         client.sql("CREATE DATABASE heddle_1_3")

@@ -251,6 +251,21 @@ TEST(SessionExternal, HintsSaveRoundTrips) {
 
 [[maybe_unused]] bool has_many_commits(const Result& result) { return result.commits > 500; }
 
+/// A span that schedules ends while workers wait for the place, before they have drawn any: without
+/// a hot key none is kept in a window. Sixteen spans of 100 ms have one such end.
+TEST(SessionExternal, ASpanMayEndWhileWorkersWaitForAPlace) {
+  store::test::add_test_stores();
+  if (const auto why = why_missing("sqlite")) GTEST_SKIP() << *why;
+  const auto session = open_session(kMicro, 8, 1);
+  RunOptions options = in_store("sqlite", 1.7);
+  options.protocol_options = {
+      {"store", "sqlite"}, {"durability", "full"}, {"sync_us", "2000"}, {"concurrency", "1"}};
+  options.schedule = {{"policy", "smf"}, {"hot", "1"}};
+  const Result result = session_runs::run(*session, options);
+  EXPECT_GT(result.commits, 50U);
+  for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+}
+
 /// Readers do not wait for a group, so a group of eight writers serves forty transactions.
 TEST(SessionExternal, GroupsMayBeOfWritersAlone) {
   store::test::add_test_stores();
