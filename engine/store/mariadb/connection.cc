@@ -7,6 +7,7 @@
 
 #include "store/mariadb/run_database.h"
 #include "store/mariadb/sql_literal.h"
+#include "store/sql_isolation.h"
 #include "store/sql_name.h"
 
 namespace heddle::store {
@@ -14,15 +15,6 @@ namespace heddle::store {
 namespace {
 
 using Kind = MariadbSession::Kind;
-
-std::string_view level_of(Isolation isolation) {
-  switch (isolation) {
-    case Isolation::serializable: return "SERIALIZABLE";
-    case Isolation::repeatable_read: return "REPEATABLE READ";
-    case Isolation::read_committed: return "READ COMMITTED";
-  }
-  return "";
-}
 
 /// Fails unless the statement before it has written a row. Below SERIALIZABLE a row may be gone
 /// that the transaction has read.
@@ -32,7 +24,7 @@ constexpr std::string_view kPrepareGuard =
 MariadbClient open_session(Isolation isolation, RunDatabase& database) {
   MariadbClient client = database.connect();
   (void)execute(client.get(), database.address(),
-                "SET SESSION TRANSACTION ISOLATION LEVEL " + std::string(level_of(isolation)) +
+                "SET SESSION TRANSACTION ISOLATION LEVEL " + std::string(sql_name_of(isolation)) +
                     "; SET SESSION autocommit = 0; " + std::string(kPrepareGuard));
   return client;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "store/postgresql/bytes_array.h"
+#include "store/sql_isolation.h"
 #include "store/sql_name.h"
 
 namespace heddle::store {
@@ -27,15 +28,6 @@ enum class PostgresqlConnection::Fixed : std::uint8_t {
 namespace {
 
 using Command = Pipeline::Command;
-
-std::string_view level_of(Isolation isolation) {
-  switch (isolation) {
-    case Isolation::serializable: return "SERIALIZABLE";
-    case Isolation::repeatable_read: return "REPEATABLE READ";
-    case Isolation::read_committed: return "READ COMMITTED";
-  }
-  return "";
-}
 
 /// Settings of a session. Every statement finds its rows by the key: a scan of the whole table
 /// reads rows that the transaction does not need, and at SERIALIZABLE conflicts with all that
@@ -81,7 +73,7 @@ PostgresqlConnection::PostgresqlConnection(const StoreSetup& setup, const Addres
 }
 
 void PostgresqlConnection::prepare_fixed(Isolation isolation) {
-  const std::string begin = "BEGIN ISOLATION LEVEL " + std::string(level_of(isolation));
+  const std::string begin = "BEGIN ISOLATION LEVEL " + std::string(sql_name_of(isolation));
   const std::pair<Fixed, std::string> all[] = {
       {Fixed::begin_reading, begin + " READ ONLY"},
       {Fixed::begin_writing, begin + " READ WRITE"},
