@@ -64,7 +64,7 @@ def test_workers_of_an_external_store_take_no_turns(tmp_path: Path) -> None:
         "trials=1",
         "machine=threads",
         "machine.cores=64",
-        "seconds=0.01",
+        "seconds=0.5",
         f"output={tmp_path / 'found'}",
     )
     assert done.exit_code == 0, done.output
