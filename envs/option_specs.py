@@ -64,6 +64,12 @@ TRACE_PART = (
         "hours of the day (UTC): 9, 9-12, 9:20-9:40, or peak, the hour with most transactions; "
         "null: all of a day that is named, else the peak",
     ),
+    OptionSpec(
+        "exclude",
+        "names",
+        "transaction types of the trace that are not replayed, such as [report]",
+        default=[],
+    ),
 )
 """The options that choose the part of a trace to replay. They become a program for the engine."""
 

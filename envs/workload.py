@@ -56,7 +56,8 @@ def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
     # Imported here because the libraries for traces take long to load.
     from traces.replay.prepared import prepared_program
 
-    program = prepared_program(part["trace"], part.get("day"), part.get("hours"))
+    excluded = tuple(name for name in part.get("exclude", "").split(",") if name)
+    program = prepared_program(part["trace"], part.get("day"), part.get("hours"), excluded)
     return options | {"program": str(program)}
 
 

@@ -18,9 +18,10 @@ from envs import (
     subject_of,
     untuned,
 )
+from envs.engine_interface import load_engine
 from envs.subject import Subject
 from envs.trial import Trial, run_trial
-from envs.workload import engine_workload
+from envs.workload import engine_workload, workload_signature
 from policies import Signature
 from tests.traces.replay.some_programs import shop
 from tests.traces.some_transactions import NOON, manifest, row, write
@@ -48,6 +49,13 @@ def evaluator(workload: dict[str, str]) -> Iterator[Evaluator]:
     evaluator = Evaluator(workload, CORES, machine=VIRTUAL)
     yield evaluator
     evaluator.close()
+
+
+def test_excluded_types_have_no_states(workload: dict[str, str]) -> None:
+    signature = workload_signature(load_engine(), workload | {"exclude": "cancel"})
+    assert signature.type_names == ("order",)
+    with pytest.raises(ValueError, match="exclude='cancle': the trace has no such type"):
+        engine_workload(workload | {"exclude": "order,cancle"})
 
 
 def named(name: str, signature: Signature) -> Subject:

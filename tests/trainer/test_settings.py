@@ -438,3 +438,11 @@ def test_lengths_on_a_slow_store_match_its_transactions() -> None:
 def test_an_experiment_of_another_command_is_reported() -> None:
     with pytest.raises(UsageError, match="experiment=quick: sets search, which this command has"):
         compose_settings("evaluate", ["experiment=quick"], EvaluateConfig)
+
+
+def test_a_list_of_a_workload_is_joined_and_an_empty_one_left_out() -> None:
+    typed = {"name": "replay", "exclude": ["report", "backup"], "day": None}
+    assert workload_options(typed) == {"name": "replay", "exclude": "report,backup"}
+    assert workload_options({"name": "replay", "exclude": []}) == {"name": "replay"}
+    with pytest.raises(UsageError, match=r"exclude=report: must be a list, such as .*=\[report\]"):
+        train("workload=replay", "workload.exclude=report")

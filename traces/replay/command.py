@@ -28,6 +28,7 @@ Examples:
   heddle trace replay shop
   heddle trace replay shop --day 2019-11-29 --hours peak
   heddle trace replay shop --hours 9-12 output=morning.program
+  heddle trace replay shop --exclude report --exclude backup
 """
 
 
@@ -38,6 +39,9 @@ Examples:
     "--hours", metavar="HOURS", help="Replay 9, 9-12, 9:20-9:40 (UTC), or peak, the busiest hour."
 )
 @click.option(
+    "--exclude", multiple=True, metavar="TYPE", help="Leave out a transaction type (repeatable)."
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -46,7 +50,12 @@ Examples:
 @click.argument("words", nargs=-1, metavar="[output=FILE]")
 @one_message
 def replay(
-    trace: Path, day: str | None, hours: str | None, output: Path | None, words: tuple[str, ...]
+    trace: Path,
+    day: str | None,
+    hours: str | None,
+    exclude: tuple[str, ...],
+    output: Path | None,
+    words: tuple[str, ...],
 ) -> None:
     """Prepare a part of a trace for replay, and compare the two.
 
@@ -56,9 +65,9 @@ def replay(
     output = named_output(words, output)
     refuse_bad_output(output, "output")
     opened = open_trace(trace)
-    part = choose_part(opened, day, hours)
+    part = choose_part(opened, day, hours, exclude)
     if output is None:
-        output = prepared_program(trace, day, hours)
+        output = prepared_program(trace, day, hours, exclude)
     else:
         make_shown(opened, part, output)
     program = read_program(output)

@@ -20,6 +20,7 @@ COLUMNS = ("begin", "session", "type", "accesses", "outcome")
 
 UNDECLARED = "of a type whose accesses trace.json does not declare"
 UNKNOWN = "whose accesses are not known"
+EXCLUDED = "of an excluded type"
 
 
 @dataclass(frozen=True)
@@ -55,24 +56,30 @@ class InputReader:
         part: the part of it.
 
     Raises:
-        TraceError: no type of the trace declares its accesses.
+        TraceError: no type of the trace declares its accesses, or all that do are excluded.
 
     Attributes:
-        types: the types that can be replayed, because their accesses are declared.
-        left_out: transactions of the last pass that can't be replayed, by reason.
+        types: the types that are replayed: their accesses are declared, and they are not excluded.
+        left_out: transactions of the last pass that aren't replayed, by reason.
     """
 
     def __init__(self, trace: Trace, part: Part) -> None:
         self._trace = trace
         self._part = part
+        declared = [type_ for type_ in trace.manifest.types if type_.accesses]
         self.types: tuple[TransactionType, ...] = tuple(
-            type_ for type_ in trace.manifest.types if type_.accesses
+            type_ for type_ in declared if type_.name not in part.excluded
         )
         self.left_out: Counter[str] = Counter()
-        if not self.types:
+        if not declared:
             raise TraceError(
                 f"{trace.folder}: can't be replayed: no transaction type in its trace.json "
                 "declares its accesses; import it with a mapping that names them"
+            )
+        if not self.types:
+            raise TraceError(
+                f"exclude={','.join(part.excluded)}: leaves no type whose accesses are declared; "
+                "exclude fewer"
             )
         counts = np.array([len(type_.accesses) for type_ in self.types])
         self._firsts = np.cumsum(counts) - counts
@@ -100,7 +107,9 @@ class InputReader:
         lists = batch["accesses"]
         known = lists.is_valid().to_numpy(zero_copy_only=False)
         kept = (types >= 0) & known
-        self.left_out[UNDECLARED] += int((types < 0).sum())
+        excluded = word_numbers(batch["type"], self._part.excluded) >= 0
+        self.left_out[EXCLUDED] += int(excluded.sum())
+        self.left_out[UNDECLARED] += int(((types < 0) & ~excluded).sum())
         self.left_out[UNKNOWN] += int(((types >= 0) & ~known).sum())
         lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         items = lists.flatten()

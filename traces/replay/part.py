@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from difflib import get_close_matches
 
 import numpy as np
 
 from traces.errors import TraceError, shown
 from traces.order import begins_of
 from traces.reader import Trace
+from traces.spelling import visible
 from traces.trace_files import DAY_US, start_of
 
 HOUR_US = DAY_US // 24
@@ -26,23 +29,27 @@ _HOURS = re.compile(r"(\d{1,2})(:\d\d)?(?:-(\d{1,2})(:\d\d)?)?")
 
 @dataclass(frozen=True)
 class Part:
-    """A span of time.
+    """A span of time, and the types that are left out of it.
 
     Attributes:
         first_us: start, microseconds since 1970 (UTC).
         end_us: end, exclusive, microseconds since 1970 (UTC).
         days: the days of the trace that it includes.
         words: text for people, such as `2026-03-01, hours 9 to 12`.
+        excluded: the transaction types that are not replayed.
     """
 
     first_us: int
     end_us: int
     days: tuple[date, ...]
     words: str
+    excluded: tuple[str, ...] = ()
 
 
-def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) -> Part:
-    """Return the part that `day` and `hours` select.
+def choose_part(
+    trace: Trace, day: str | None = None, hours: str | None = None, exclude: Sequence[str] = ()
+) -> Part:
+    """Return the part that `day` and `hours` select, without the types in `exclude`.
 
     Args:
         trace: the trace.
@@ -51,12 +58,30 @@ def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) 
         hours: hours of the day (UTC), such as `9`, `9-12` (until 12 o'clock), `9:20-9:40`, or
             `peak`, the hour with the most transactions. None: the whole day if one is given,
             otherwise the peak hour.
+        exclude: names of transaction types.
 
     Raises:
-        TraceError: a value is invalid, or the trace has no such day.
+        TraceError: a value is invalid, or the trace has no such day or type.
     """
     if not trace.days:
         raise TraceError(f"{trace.folder}: has no transactions; import the trace again")
+    _refuse_unknown(trace, exclude)
+    return replace(_span(trace, day, hours), excluded=tuple(sorted(set(exclude))))
+
+
+def _refuse_unknown(trace: Trace, exclude: Sequence[str]) -> None:
+    known = [type_.name for type_ in trace.manifest.types]
+    for name in exclude:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            meant = f"; did you mean {visible(near[0])}?" if near else ""
+            raise TraceError(
+                f"exclude={shown(name)}: the trace has no such type{meant}\n"
+                f"types: {', '.join(map(visible, known))}"
+            )
+
+
+def _span(trace: Trace, day: str | None, hours: str | None) -> Part:
     small = sum(trace.transactions(each) for each in trace.days) <= WHOLE_MAX
     if day == ALL or (day is None and hours is None and small):
         if hours is not None:

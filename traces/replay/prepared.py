@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,13 +18,19 @@ from traces.replay.part import Part, choose_part
 from traces.replay.program import VERSION
 
 
-def prepared_program(folder: Path | str, day: str | None = None, hours: str | None = None) -> Path:
+def prepared_program(
+    folder: Path | str,
+    day: str | None = None,
+    hours: str | None = None,
+    exclude: Sequence[str] = (),
+) -> Path:
     """Return the replay program of a part of a trace, from the cache if its files are unchanged.
 
     Args:
         folder: the trace's folder.
         day: the day, see `traces.replay.part.choose_part`.
         hours: the hours, see `traces.replay.part.choose_part`.
+        exclude: names of transaction types that are not replayed.
 
     Returns:
         The program's path in `cache_folder()`, or in a temporary folder if that is not writable.
@@ -33,7 +40,7 @@ def prepared_program(folder: Path | str, day: str | None = None, hours: str | No
             written.
     """
     trace = open_trace(folder)
-    part = choose_part(trace, day, hours)
+    part = choose_part(trace, day, hours, exclude)
     name = _name(trace, part)
     kept = [folder / name for folder in (cache_folder(), _temporary_folder())]
     for path in kept:
@@ -99,7 +106,7 @@ def _name(trace: Trace, part: Part) -> str:
     """Return a file name that differs if the paths, sizes or times of the part's files do."""
     digest = blake2b(digest_size=10)
     files = [trace.folder / FILE_NAME, *(path for day in part.days for path in trace.files(day))]
-    digest.update(f"{VERSION} {part.first_us} {part.end_us}".encode())
+    digest.update(f"{VERSION} {part.first_us} {part.end_us} {part.excluded}".encode())
     for path in files:
         about = path.stat()
         place = path.absolute()

@@ -114,8 +114,13 @@ def check_night(config: NightlyConfig) -> None:
             f"workload= to {' or '.join(TRACED)}"
         )
     for key in (*PART, "program"):
-        if config.workload.get(key) is not None:
-            raise UsageError(f"workload.{key}: is set by the night; set trace= and day= instead")
+        if config.workload.get(key) not in (None, []):
+            cure = (
+                "the night replays all types; leave it out"
+                if key == "exclude"
+                else "is set by the night; set trace= and day= instead"
+            )
+            raise UsageError(f"workload.{key}: {cure}")
     for key in ("minutes", "blocks"):
         value = getattr(config.held_out, key)
         if value < BLOCKS_MIN:

@@ -17,7 +17,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.costs import KEY, with_costs_files
@@ -398,8 +398,9 @@ def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> No
         whole_for_real = isinstance(before, float) and type(value) is int
         if type(value) is not type(before) and not whole_for_real:
             shown = value if key in after else "{...}"
+            fitting = f"[{shown}]" if isinstance(before, ListConfig) else before
             raise UsageError(
-                f"{key}={shown}: must be {_type_words(before)}, such as {key}={before}"
+                f"{key}={shown}: must be {_type_words(before)}, such as {key}={fitting}"
                 f"{_one_table(name, f'{key}={shown}')}"
             )
 
@@ -505,7 +506,13 @@ def _did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def _type_words(value: Any) -> str:
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+    words = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a word",
+        ListConfig: "a list",
+    }
     return words.get(type(value), type(value).__name__)
 
 

@@ -147,7 +147,13 @@ class PlaceConfig:
 def workload_options(workload: dict[str, Any]) -> dict[str, str]:
     """Return the workload's options in the engine's form: all values as text."""
     return {
-        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        str(key): _option_text(value)
         for key, value in workload.items()
-        if value is not None
+        if value is not None and value != []
     }
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

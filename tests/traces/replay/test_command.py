@@ -30,6 +30,7 @@ def test_a_program_is_made_once(folder: Path) -> None:
     assert prepared_program(folder) == first
     assert first.stat().st_mtime_ns == before
     assert prepared_program(folder, hours="12") != first
+    assert prepared_program(folder, exclude=("cancel",)) != first
 
 
 def test_an_unwritable_home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

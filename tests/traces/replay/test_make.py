@@ -18,10 +18,12 @@ from traces.replay.part import choose_part
 from traces.replay.program import Program, read_program
 
 
-def program_of(folder: Path, day: str | None = None, hours: str | None = None) -> Program:
+def program_of(
+    folder: Path, day: str | None = None, hours: str | None = None, exclude: tuple[str, ...] = ()
+) -> Program:
     trace = open_trace(folder)
     path = folder.parent / "program"
-    make_program(trace, choose_part(trace, day, hours), path)
+    make_program(trace, choose_part(trace, day, hours, exclude), path)
     return read_program(path)
 
 
@@ -67,6 +69,24 @@ def test_excluded_transactions_are_counted(tmp_path: Path) -> None:
     program = program_of(shop(tmp_path / "trace", *rows))
     assert program.header["transactions"] == 1
     assert sum(program.header["left_out"].values()) == 2
+
+
+def test_excluded_types_are_counted(tmp_path: Path) -> None:
+    rows = [order(1, 1), cancel(2, 1, 1), row(3, type="chat", accesses=None), order(4, 4)]
+    folder = shop(tmp_path / "trace", *rows)
+    program = program_of(folder, exclude=("cancel", "chat"))
+    assert [one["name"] for one in program.header["types"]] == ["order"]
+    assert program.header["left_out"] == {"of an excluded type": 2}
+    assert values(program, "type") == [0, 0]
+    assert values(program, "access") == [0, 1, 2] * 2
+
+
+def test_types_that_cannot_be_excluded(tmp_path: Path) -> None:
+    folder = shop(tmp_path / "trace", order(1, 1))
+    with pytest.raises(TraceError, match=r"exclude='cancle': .* mean cancel\?\ntypes: order"):
+        program_of(folder, exclude=("cancle",))
+    with pytest.raises(TraceError, match="exclude=cancel,order: leaves no type"):
+        program_of(folder, exclude=("order", "cancel"))
 
 
 def test_days_and_hours_combined(tmp_path: Path) -> None:

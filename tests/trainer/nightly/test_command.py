@@ -133,6 +133,7 @@ def test_roll_back(state: StateFolder, signature: Signature, empty_store: Path) 
         (["conflict.window_minutes=7"], "must be one of 1, 2, 3"),
         (["workload=tpcc"], "set workload= to replay or shop"),
         (["workload.day=2026-03-01"], "is set by the night"),
+        (["workload.exclude=[cart]"], "the night replays all types"),
         (["baselines=[sillo]"], "did you mean silo"),
         (["search.generations=null"], "would never end"),
     ],
