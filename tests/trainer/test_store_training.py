@@ -50,10 +50,12 @@ def test_it_learns_resumes_and_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("envs.host.usable_cores", lambda: 1)
     run = CliRunner()
     first = ["train", "experiment=sqlite", *BRIEF, "search.generations=1"]
     found = run.invoke(heddle, first)
     assert found.exit_code == 0, found.output
+    assert "take turns" not in found.output  # workers of a store do not
     assert "external_tuned: 2 at a time" in found.output
     assert "external:durability=off" in found.stdout  # a baseline
     assert "external_tuned (2 at a time" in found.stdout
@@ -89,6 +91,7 @@ def test_it_learns_resumes_and_is_measured_again(
         ],
     )
     assert measured.exit_code == 0, measured.output
+    assert "take turns" not in measured.output
     results = json.loads((tmp_path / "found.json").read_text())["results"]
     assert results[1]["options"] == policy.protocol["options"]
 
@@ -107,6 +110,7 @@ def test_it_learns_resumes_and_is_measured_again(
         ],
     )
     assert checked.exit_code == 0, checked.output
+    assert "take turns" not in checked.output
     contest = run.invoke(heddle, ["lab", "searches", f"sweep={folder}"])
     assert contest.exit_code != 0
     assert "Traceback" not in contest.output

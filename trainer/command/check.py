@@ -19,7 +19,6 @@ from rich.table import Table
 from envs import machine_words
 from envs.host import local_machine, this_host
 from envs.shrink import shrink
-from envs.subject import is_external
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
     LOCKING,
@@ -36,6 +35,7 @@ from traces.result_file import JSON, print_json, with_format
 from trainer.command.comparing import as_list
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
+from trainer.command.machine_warnings import any_takes_turns
 from trainer.command.output import make_progress_console, print_table
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
@@ -229,10 +229,8 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
         raise UsageError("trials=null: needs budget=, in seconds")
     if not config.policy and config.random == 0:
         raise UsageError("policy=[] random=0: there is nothing to check; set one of them")
-    takes_turns = config.random > 0 or not all(map(is_external, config.policy))
-    evaluator = open_evaluator(
-        config.workload, config.machine, config.seed, takes_turns=takes_turns
-    )
+    turns = config.random > 0 or any_takes_turns(config.policy)
+    evaluator = open_evaluator(config.workload, config.machine, config.seed, takes_turns=turns)
     evaluator.close()
     virtual = config.machine.kind == "virtual"
     plan = TrialPlan(

@@ -28,7 +28,6 @@ from envs.bounds import measured_names, with_bounds
 from envs.external_sweep import before_tuning, is_tuned_external
 from envs.mix import Overdue, Shortfall
 from envs.objective import THROUGHPUT, Objective
-from envs.subject import is_external
 from policies import from_json
 from traces.result_file import JSON, file_text, print_json, with_format
 from traces.spelling import visible
@@ -38,6 +37,7 @@ from trainer.command.comparing import as_list, refuse_unknown_reference, schedul
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
 from trainer.command.judging import is_learned, limited, refuse_too_short, unlimited
+from trainer.command.machine_warnings import any_takes_turns
 from trainer.command.output import (
     make_progress_console,
     print_table,
@@ -260,10 +260,8 @@ def measure(config: EvaluateConfig) -> Comparison:
         UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
         MeasuringError: a policy can't run.
     """
-    takes_turns = not all(map(is_external, config.policy))
-    evaluator = open_evaluator(
-        config.workload, config.machine, config.seed, takes_turns=takes_turns
-    )
+    turns = any_takes_turns(config.policy)
+    evaluator = open_evaluator(config.workload, config.machine, config.seed, takes_turns=turns)
     try:
         with make_display(make_progress_console()) as display:
             return _compare(config, evaluator, display)

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
 from envs.host import local_machine, machine_warnings, this_host, usable_cores
+from envs.subject import is_external
+from policies import PolicyFileError, load
+from policies.protocol import EXTERNAL, protocol_name
+
+
+def any_takes_turns(policies: Iterable[str]) -> bool:
+    """Return whether one of the policies runs in the engine, whose workers take turns on a core.
+
+    Args:
+        policies: names after `policy=`. Names of files that can't be read count as such policies:
+            their mistakes are reported later.
+    """
+    return not all(is_external(name) or _is_for_store(name) for name in policies)
+
+
+def _is_for_store(file: str) -> bool:
+    try:
+        return protocol_name(load(file, check=False).protocol) == EXTERNAL
+    except PolicyFileError:
+        return False
 
 
 def warn_about_machine(kind: str, cores: int | None, takes_turns: bool = True) -> None:

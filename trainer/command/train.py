@@ -57,6 +57,7 @@ from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_settings import check_settings, measuring_settings
 from trainer.run_version import heddle_version
 from trainer.scenario import Scenario
+from trainer.search.space import store_of
 from trainer.shell_words import heddle_command
 from trainer.store_training import with_store_baselines
 from trainer.sweep_folder import Sweep
@@ -297,7 +298,7 @@ def _run(
     display.say(f"run: {folder.path}")
     machines = [scenario.config.machine for scenario in scenarios]
     for kind, cores in {(machine.kind, machine.cores) for machine in machines}:
-        warn_about_machine(kind, cores)
+        warn_about_machine(kind, cores, takes_turns=store_of(config.search) is None)
     specs = [MachineSpec.of(scenario.config) for scenario in scenarios]
     backend = None
     try:
