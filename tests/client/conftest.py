@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -27,14 +28,25 @@ def started() -> Iterator[str]:
 @pytest.fixture(name="bank")
 def created(postgresql: str) -> Iterator[str]:
     """The address of a database on it with four accounts of 1,000, dropped after the test."""
+    with database(
+        postgresql,
+        "CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)",
+        "INSERT INTO account SELECT id, 1000 FROM generate_series(0, 3) id",
+    ) as address:
+        yield address
+
+
+@contextmanager
+def database(server: str, *statements: str) -> Iterator[str]:
+    """Yield the address of a new database, in which the statements have run; it is dropped."""
     psycopg = pytest.importorskip("psycopg", reason=f"psycopg is missing: {INSTALL}")
-    with psycopg.connect(postgresql, autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("CREATE DATABASE bank")
-        address = postgresql.replace("/postgres?", "/bank?")
+        address = server.replace("/postgres?", "/bank?")
         try:
-            with psycopg.connect(address) as bank:
-                bank.execute("CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)")
-                bank.execute("INSERT INTO account SELECT id, 1000 FROM generate_series(0, 3) id")
+            with psycopg.connect(address) as created:
+                for statement in statements:
+                    created.execute(statement)
             yield address
         finally:
             connection.execute("DROP DATABASE bank WITH (FORCE)")
