@@ -457,7 +457,7 @@ def compare(
                     violations.append(f"{row.subject.name}: {begun}could not be checked: {outcome}")
                     continue
                 result = finished(outcome)
-                violations += _attributed_violations(row.subject, result)
+                violations += _attributed_violations(row.subject, subjects, result)
                 row.repeats.append(replace(result, violations=[]))
                 on_slice(row.subject, result)
             if last and (violations or enough(_summarize(rows, plan, interrupted, violations))):
@@ -507,10 +507,22 @@ def _keep_only_run(row: Row, cut_short: Result | None) -> None:
         row.repeats.append(cut_short)
 
 
-def _attributed_violations(subject: Subject, result: Result) -> list[str]:
-    """Return the violations, with the subject where its run had a database of its own."""
-    prefix = f"{subject.name}: " if result.machine.kind == "virtual" else ""
-    return [f"{prefix}{violation}" for violation in result.violations]
+def _attributed_violations(
+    subject: Subject, subjects: Sequence[Subject], result: Result
+) -> list[str]:
+    """Return the violations, with the subject where its run had a database of its own.
+
+    Each names the subjects whose isolation level permits it.
+    """
+    own = result.machine.kind == "virtual"
+    prefix = f"{subject.name}: " if own else ""
+    permitted = [
+        f"isolation={one.weaker_isolation} of {one.name}"
+        for one in ([subject] if own else subjects)
+        if one.weaker_isolation is not None
+    ]
+    suffix = f" (permitted by {' and '.join(permitted)})" if permitted else ""
+    return [f"{prefix}{violation}{suffix}" for violation in result.violations]
 
 
 def _median(figures: Iterable[float | None]) -> float | None:

@@ -11,6 +11,9 @@ from types import MappingProxyType
 from policies.protocol import EXTERNAL, protocol_name
 from policies.schedule import FIFO, schedule_options
 
+SERIALIZABLE = "serializable"
+"""The isolation level of everything that has no option `isolation`."""
+
 
 def is_external(name: str) -> bool:
     """Return whether a name after `policy=` is of `external`, with or without options."""
@@ -39,6 +42,16 @@ class Subject:
     backoff_us: float = 0.0
     options: dict[str, str] = field(default_factory=dict)
     schedule: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def weaker_isolation(self) -> str | None:
+        """Its isolation level if that permits anomalies, else None.
+
+        Locks on the rows of all hints make up for a weaker level of a store.
+        """
+        level = self.options.get("isolation", SERIALIZABLE)
+        locked = self.options.get("locks", "off") != "off"
+        return None if level == SERIALIZABLE or locked else level
 
 
 def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:

@@ -151,6 +151,18 @@ def test_consistency_of_the_shared_database_is_checked_once(
     assert [r.violations for row in comparison.rows for r in row.repeats] == [[]] * 12
 
 
+def test_policies_whose_isolation_permits_a_violation_are_named(
+    evaluator: Evaluator, fake_engine: ModuleType
+) -> None:
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    weak = replace(SUBJECTS[1], name="weak", options={"isolation": "read_committed"})
+    locked = replace(weak, name="locked", options={**weak.options, "locks": "hints"})
+    comparison = compare(evaluator.run_round, [SUBJECTS[0], weak, locked], PLAN, seed=1)
+    assert comparison.violations == [
+        "W_YTD is wrong (permitted by isolation=read_committed of weak)"
+    ]
+
+
 def test_on_virtual_cores_violations_are_attributed_to_policies(
     virtual_evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
