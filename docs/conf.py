@@ -47,6 +47,7 @@ smartquotes_action = "D"  # dashes only
 api_modules = [
     "engine",
     "heddle_client",
+    "heddle_client.server.status",
     "policies",
     "policies.in_words",
     "envs",

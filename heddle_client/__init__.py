@@ -7,6 +7,7 @@ from heddle_client.errors import (
     InDoubtError,
     NestedTransactionError,
     PolicyError,
+    ServerError,
     TransactionTimeoutError,
 )
 from heddle_client.merger import Merger
@@ -24,6 +25,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Scheduler",
+    "ServerError",
     "Transaction",
     "TransactionTimeoutError",
 ]

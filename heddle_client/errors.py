@@ -1,5 +1,15 @@
 """The errors of this package."""
 
+from heddle_client._scheduler import ServerError
+
+__all__ = [
+    "InDoubtError",
+    "NestedTransactionError",
+    "PolicyError",
+    "ServerError",
+    "TransactionTimeoutError",
+]
+
 
 class PolicyError(ValueError):
     """A policy that the scheduler cannot follow. The message names the place and the cure."""

@@ -20,6 +20,7 @@
 
 #include "client/scheduler.h"
 #include "place.h"
+#include "remote_queue.h"
 
 namespace py = pybind11;
 
@@ -103,7 +104,7 @@ std::optional<double> seconds(std::optional<std::chrono::microseconds> time) {
   return time ? std::optional(seconds(*time)) : std::nullopt;
 }
 
-py::dict counters(const Scheduler& scheduler) {
+py::dict counters(const Queue& scheduler) {
   const Counters counted = scheduler.counters();
   py::dict named;
   named["started"] = counted.started;
@@ -137,6 +138,24 @@ void configure(Scheduler& scheduler, const std::string& mode, std::size_t concur
 
 }  // namespace
 
+/// Adds what both kinds of queues have.
+template <class Class>
+void define_queue(Class& queue) {
+  using Own = typename Class::type;
+  queue.def(py::init<>())
+      .def(
+          "admit",
+          [](const std::shared_ptr<Own>& scheduler, Place& place, const py::iterable& exclusive,
+             const py::iterable& shared, bool scheduled) {
+            return place.admit(scheduler, request_of(exclusive, shared, scheduled));
+          },
+          py::arg("place"), py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
+      .def("surrounding", [](const Own& scheduler) { return Place::surrounding(scheduler); })
+      .def("enable", &Own::enable, py::arg("on"))
+      .def_property_readonly("enabled", &Own::enabled)
+      .def("counters", [](const Own& scheduler) { return counters(scheduler); });
+}
+
 PYBIND11_MODULE(_scheduler, module) {
   module.doc() = "The scheduler of an application's transactions, without the engine.";
   py::class_<Place> place(module, "Place");
@@ -144,16 +163,10 @@ PYBIND11_MODULE(_scheduler, module) {
   py::class_<Ended>(module, "Ended").def("__await__", [](const Ended&) {
     return py::iter(py::tuple());
   });
-  py::class_<Scheduler, std::shared_ptr<Scheduler>>(module, "Core")
-      .def(py::init<>())
-      .def("submit", &submit, py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
-      .def(
-          "admit",
-          [](const std::shared_ptr<Scheduler>& scheduler, Place& place,
-             const py::iterable& exclusive, const py::iterable& shared, bool scheduled) {
-            return place.admit(scheduler, request_of(exclusive, shared, scheduled));
-          },
-          py::arg("place"), py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
+  py::register_exception<ServerLost>(module, "ServerError", PyExc_ConnectionError);
+  py::class_<Scheduler, std::shared_ptr<Scheduler>> core(module, "Core");
+  define_queue(core);
+  core.def("submit", &submit, py::arg("exclusive"), py::arg("shared"), py::arg("scheduled"))
       .def(
           "on_start",
           [](Scheduler& scheduler, Scheduler::Ticket ticket, py::function function) {
@@ -162,19 +175,23 @@ PYBIND11_MODULE(_scheduler, module) {
           py::arg("ticket"), py::arg("function"))
       .def("cancel", &Scheduler::cancel, py::arg("ticket"))
       .def("release", &Scheduler::release, py::arg("ticket"))
+      .def("force", &Scheduler::force, py::arg("ticket"))
       .def(
           "poll",
           [](Scheduler& scheduler, Scheduler::Ticket ticket) {
             return seconds(scheduler.poll(ticket));
           },
           py::arg("ticket"))
-      .def("surrounding", &Place::surrounding)
       .def("configure", &configure, py::arg("mode"), py::arg("concurrency"), py::arg("barrier"),
            py::arg("longest_wait"))
-      .def("enable", &Scheduler::enable, py::arg("on"))
-      .def_property_readonly("enabled", &Scheduler::enabled)
-      .def_property_readonly("keys", &Scheduler::keys)
-      .def("counters", &counters);
+      .def_property_readonly("keys", &Scheduler::keys);
+  py::class_<RemoteQueue, std::shared_ptr<RemoteQueue>> remote(module, "RemoteCore");
+  define_queue(remote);
+  remote.def("connect", &RemoteQueue::connect, py::arg("socket"))
+      .def("lose", &RemoteQueue::lose, py::arg("start"))
+      .def("started", &RemoteQueue::started, py::arg("ticket"), py::arg("has_waited"))
+      .def("ping", &RemoteQueue::ping)
+      .def_property_readonly("size", &RemoteQueue::size);
   place.def(py::init<>())
       .def("__exit__", [](const py::object& self, const py::args& /*error*/) { end(self); })
       .def("__aexit__",

@@ -51,7 +51,7 @@ Place::~Place() {
   }
 }
 
-bool Place::admit(const std::shared_ptr<Scheduler>& scheduler, Request request) {
+bool Place::admit(const std::shared_ptr<Queue>& scheduler, Request request) {
   forks_ = forks();
   const auto [ticket, started] = scheduler->submit(std::move(request));
   scheduler_ = scheduler;
@@ -77,10 +77,10 @@ void Place::leave() {
 }
 
 void Place::give_back() {
-  const std::shared_ptr<Scheduler> scheduler = std::move(scheduler_);
-  const Scheduler::Ticket ticket = std::exchange(ticket_, Scheduler::kUnscheduled);
+  const std::shared_ptr<Queue> scheduler = std::move(scheduler_);
+  const Queue::Ticket ticket = std::exchange(ticket_, Queue::kUnscheduled);
   // A thread that the child of a fork lacks may have locked the scheduler of its parent.
-  if (ticket == Scheduler::kUnscheduled || forks_ != forks()) return;
+  if (ticket == Queue::kUnscheduled || forks_ != forks()) return;
   if (!scheduler->cancel(ticket)) scheduler->release(ticket);
 }
 
@@ -96,7 +96,7 @@ std::optional<std::chrono::microseconds> Place::poll() {
   return scheduler_ ? scheduler_->poll(ticket_) : std::nullopt;
 }
 
-py::object Place::surrounding(const Scheduler& scheduler) {
+py::object Place::surrounding(const Queue& scheduler) {
   py::object found = innermost();
   while (!found.is_none()) {
     const Inside& inside = found.cast<Inside&>();

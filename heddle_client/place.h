@@ -7,13 +7,13 @@
 
 #include <pybind11/pybind11.h>
 
-#include "client/scheduler.h"
+#include "client/queue.h"
 
 namespace heddle::client {
 
 /// That a thread or task is inside a transaction. A context variable has the innermost one.
 struct Inside {
-  const Scheduler* scheduler;
+  const Queue* scheduler;
   pybind11::object type;   ///< of the transaction
   pybind11::object outer;  ///< another one, or None
   bool ended = false;
@@ -32,7 +32,7 @@ class Place {
   ~Place();
 
   /// Takes a place. True: the transaction has started; false: it waits.
-  bool admit(const std::shared_ptr<Scheduler>& scheduler, Request request);
+  bool admit(const std::shared_ptr<Queue>& scheduler, Request request);
 
   /// Lets what follows run inside the transaction, if it has a scheduler.
   void begin(const pybind11::object& type);
@@ -50,13 +50,13 @@ class Place {
   [[nodiscard]] std::optional<std::chrono::microseconds> poll();
 
   /// The type of the transaction of a scheduler that the caller is inside; None: it is in none.
-  static pybind11::object surrounding(const Scheduler& scheduler);
+  static pybind11::object surrounding(const Queue& scheduler);
 
  private:
   void give_back();
 
-  std::shared_ptr<Scheduler> scheduler_;
-  Scheduler::Ticket ticket_ = Scheduler::kUnscheduled;
+  std::shared_ptr<Queue> scheduler_;
+  Queue::Ticket ticket_ = Queue::kUnscheduled;
   unsigned forks_ = 0;  ///< that lead to the process which has taken the place
   bool entered_ = false;
   std::shared_ptr<Inside> inside_;

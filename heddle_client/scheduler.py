@@ -6,15 +6,17 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from heddle_client._scheduler import Core
+from heddle_client._scheduler import Core, RemoteCore
+from heddle_client.connection import Connection
 from heddle_client.errors import PolicyError
 from heddle_client.metrics import Metrics
 from heddle_client.policy import Mode, Policy, check_longest_wait
+from heddle_client.stable_hash import stable_hash
 from heddle_client.transaction import Keys, Transaction
 from heddle_client.watcher import Watcher, signature
 
@@ -24,12 +26,14 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("heddle_client")
 
 _live: weakref.WeakSet[Scheduler] = weakref.WeakSet()
-_of_parents: list[Core] = []
+_of_parents: list[Core | RemoteCore] = []
 """Cores from before a fork: a thread that the child lacks may have locked them."""
 
 
 class Scheduler:
-    """Admits and orders transactions of one process by a policy, which can be replaced meanwhile.
+    """Admits and orders transactions by a policy, which can be replaced meanwhile.
+
+    They are those of one process, or with `server` those of all that name the same server.
 
     Args:
         policy: a policy, or the path of a policy file. Without one, the next five arguments are it.
@@ -42,9 +46,12 @@ class Scheduler:
             counted from when it is the oldest.
         enabled: False starts with the scheduler off.
         watch: seconds between two checks whether the policy file has changed; None: no checks.
+        server: path of the socket of a server (`python -m heddle_client.server`), which has the
+            policy and `longest_wait`.
 
     Raises:
         PolicyError: the policy cannot be followed.
+        ServerError: the server can't be reached.
         TypeError: there are both a policy and arguments that take its place.
     """
 
@@ -60,6 +67,7 @@ class Scheduler:
         longest_wait: float = 1.0,
         enabled: bool = True,
         watch: float | None = None,
+        server: str | PathLike[str] | None = None,
     ) -> None:
         given = {
             "mode": mode,
@@ -71,15 +79,20 @@ class Scheduler:
         named = {name: value for name, value in given.items() if value is not None}
         if policy is not None and named:
             raise TypeError(f"give a policy, or {', '.join(named)}, not both")
+        if server is not None and (policy is not None or named or watch is not None):
+            raise TypeError("the server has the policy: give it to the server")
+        self._server = server
+        self._connection: Connection | None = None
+        self._hash: Callable[[Hashable], int] = hash if server is None else stable_hash
         if isinstance(policy, Policy) or policy is None:
             if watch is not None:
                 raise TypeError("watch needs the path of a policy file")
             path = None
-            self._policy = policy or replace(Policy(), **named)  # type: ignore[arg-type]
+            self._own_policy = policy or replace(Policy(), **named)  # type: ignore[arg-type]
         else:
             path = policy
             known = signature(path)
-            self._policy = Policy.read(path)
+            self._own_policy = Policy.read(path)
         self._longest_wait = check_longest_wait(longest_wait)
         self._enabled = enabled
         self._mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
@@ -112,8 +125,13 @@ class Scheduler:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
+        """The policy in force. With a server, the one that it has told last."""
         return self._policy
+
+    @property
+    def _policy(self) -> Policy:
+        connection = self._connection
+        return self._own_policy if connection is None else connection.policy
 
     @property
     def enabled(self) -> bool:
@@ -144,10 +162,16 @@ class Scheduler:
         return True
 
     def use(self, policy: Policy) -> None:
-        """Put a policy in force. Transactions that run keep their keys, others their order."""
+        """Put a policy in force. Transactions that run keep their keys, others their order.
+
+        Raises:
+            TypeError: the server has the policy.
+        """
+        if not isinstance(self._core, Core):
+            raise TypeError("the server has the policy: replace the file that it watches")
         with self._lock:
-            self._policy = policy
-            self._configure()
+            self._own_policy = policy
+            self._configure(self._core)
             self._counts["swaps"] += 1
 
     def metrics(self) -> Metrics:
@@ -159,7 +183,13 @@ class Scheduler:
         return Metrics(mode=self._policy.mode, enabled=self._enabled, **counters, **counts)
 
     def close(self) -> None:
-        """End the watcher. Transactions are scheduled as before."""
+        """End the watcher: transactions are scheduled as before.
+
+        With a server, end the use of it: transactions are not scheduled any more.
+        """
+        if self._connection is not None:
+            self.enabled = False
+            self._connection.close()
         if self._watcher is not None:
             self._watcher.close()
             self._watcher = None
@@ -174,15 +204,19 @@ class Scheduler:
             ),
             0,
         )
-        self._core = Core()
+        self._core: Core | RemoteCore
+        if self._server is None:
+            self._core = Core()
+            self._configure(self._core)
+        else:
+            self._core = RemoteCore()
+            known = None if self._connection is None else self._connection.policy
+            self._connection = Connection(self, self._core, self._server, known)
         self._core.enable(self._enabled)
-        self._configure()
 
-    def _configure(self) -> None:
-        policy = self._policy
-        self._core.configure(
-            policy.mode, policy.concurrency or 0, policy.barrier, self._longest_wait
-        )
+    def _configure(self, core: Core) -> None:
+        policy = self._own_policy
+        core.configure(policy.mode, policy.concurrency or 0, policy.barrier, self._longest_wait)
 
     def _add(self, name: str, count: int = 1) -> None:
         with self._lock:
@@ -200,6 +234,8 @@ class Scheduler:
 
     def _restart_in_child(self) -> None:
         _of_parents.append(self._core)
+        if self._connection is not None:
+            self._connection.abandon()
         self._reset()
         for merger in list(self._mergers):
             merger._reset()

@@ -121,7 +121,7 @@ class Transaction(Place):
                 f"such as [{keys!r}]"
             )
         try:
-            return tuple(map(hash, keys))
+            return tuple(map(self._scheduler._hash, keys))
         except TypeError as error:
             raise TypeError(
                 f"transaction {self._type!r}: {name}: {error}; a key is a string, a number or a "

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "client/queue.h"
 #include "client/request.h"
 
 namespace heddle::client {
@@ -32,57 +33,28 @@ namespace heddle::client {
 ///
 /// It knows neither threads nor connections. A transaction in a database takes far longer than an
 /// operation here, so one mutex guards everything. No function waits for anything else.
-class Scheduler {
+class Scheduler final : public Queue {
  public:
-  using Ticket = std::uint64_t;
   using Clock = std::chrono::steady_clock;
 
-  /// The ticket of transactions that the scheduler does not count; release() ignores it.
-  static constexpr Ticket kUnscheduled = 0;
-
-  struct Submitted {
-    Ticket ticket;
-    bool started;
-  };
-
   explicit Scheduler(const Options& options = {}) : options_(options) {}
-  Scheduler(const Scheduler&) = delete;
-  Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Adds a transaction, and starts it if it may start now. After an exception it is not there.
-  Submitted submit(Request request);
-
-  /// Has a function called when a transaction starts, by the thread that starts it, without the
-  /// mutex. It must not throw. Call it once. False: it has started already, and the function is not
-  /// called.
-  bool on_start(Ticket ticket, std::function<void()> call);
-
-  /// Removes a transaction that waits. False: it has started already, and needs release().
-  bool cancel(Ticket ticket);
-
-  /// Ends a transaction that has started, and starts those that may run now.
-  /// @throws std::invalid_argument if it does not run
-  void release(Ticket ticket);
-
-  /// Starts a waiting transaction in spite of conflicts and of the bound.
-  void force(Ticket ticket);
-
-  /// Starts what is due. Returns the time after which to call it again for this transaction, or
-  /// nothing if it does not wait any more.
-  std::optional<std::chrono::microseconds> poll(Ticket ticket);
+  Submitted submit(Request request) override;
+  bool on_start(Ticket ticket, std::function<void()> call) override;
+  bool cancel(Ticket ticket) override;
+  void release(Ticket ticket) override;
+  void force(Ticket ticket) override;
+  std::optional<std::chrono::microseconds> poll(Ticket ticket) override;
 
   /// Replaces the options. Running transactions keep their keys; waiting ones keep their order.
   void configure(const Options& options);
 
-  /// Off: waiting and later transactions start at once.
-  void enable(bool on);
+  void enable(bool on) override;
+  [[nodiscard]] bool enabled() const override;
+  [[nodiscard]] Counters counters() const override;
+  [[nodiscard]] std::chrono::microseconds oldest_wait() const override;
 
-  [[nodiscard]] bool enabled() const;
   [[nodiscard]] Options options() const;
-  [[nodiscard]] Counters counters() const;
-
-  /// Of the transaction that waits longest.
-  [[nodiscard]] std::chrono::microseconds oldest_wait() const;
 
   /// Keys that running or waiting transactions name.
   [[nodiscard]] std::size_t keys() const;

@@ -1,0 +1,461 @@
+"""One queue of several processes: exclusion, and the death of the server and of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heddle_client import Merger, Policy, Scheduler, ServerError, TransactionTimeoutError
+from heddle_client import connection as connection_module
+from heddle_client.server.status import status
+from tests.client.test_threads import until
+from tests.scale import scaled
+
+ROOT = Path(__file__).resolve().parents[2]
+
+COUNT = """
+import sys, time
+from pathlib import Path
+from heddle_client import Scheduler
+
+scheduler = Scheduler(server=sys.argv[1])
+sys.stdin.readline()
+for turn in range(int(sys.argv[3])):
+    # A key that the processes hash in common, though each has another seed for `hash`.
+    with scheduler.transaction("count", keys=[("file", sys.argv[2])]):
+        file = Path(sys.argv[2])
+        count = int(file.read_text())
+        time.sleep(0.0005)
+        file.write_text(str(count + 1))
+"""
+
+HOLD = """
+import sys, time
+from heddle_client import Scheduler
+
+with Scheduler(server=sys.argv[1]).transaction("hold", keys=["key"]):
+    print("holds", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(name="path")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("s") / "q"
+
+
+def python(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, **options)
+
+
+@contextmanager
+def serving(path: Path, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    server = python(*("-m", "heddle_client.server", path, *arguments), stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: answers(path) or server.poll() is not None)
+        assert server.poll() is None
+        yield server
+    finally:
+        with suppress(ProcessLookupError):
+            server.kill()
+        server.communicate()
+
+
+def answers(path: Path) -> bool:
+    try:
+        link, _, _ = connection_module.told_policy(path)
+    except ServerError:
+        return False
+    link.close()
+    return True
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Yield a process that is inside a transaction with the key `key`."""
+    process = python("-c", HOLD, path)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "holds\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def starts(scheduler: Scheduler, **options: Any) -> threading.Event:
+    """Return what is set when a transaction with the key `key` has run in another thread."""
+    ended = threading.Event()
+
+    def run() -> None:
+        with scheduler.transaction("other", keys=["key"], **options):
+            pass
+        ended.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    return ended
+
+
+@pytest.mark.parametrize("mode", ["smf", "locks"])
+def test_conflicting_transactions_of_processes_take_turns(path: Path, mode: str) -> None:
+    count = path.parent / "count"
+    count.write_text("0")
+    turns = scaled(60)
+    # Nothing is due: a transaction that waits long may start in spite of conflicts.
+    with serving(path, "--mode", mode, "--barrier", 1_000_000, "--longest-wait", 600):
+        processes = [
+            python("-c", COUNT, path, count, turns, stdin=subprocess.PIPE) for _ in range(3)
+        ]
+        until(lambda: status(path)["processes"] == 4)  # with the one that asks
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.close()
+        assert [process.wait(60) for process in processes] == [0, 0, 0]
+        assert int(count.read_text()) == 3 * turns
+        figures = status(path)
+    assert figures["started"] == 3 * turns
+    assert figures["waited"] > 0
+    assert (figures["running"], figures["waiting"]) == (0, 0)
+
+
+def test_the_bound_is_of_all_processes(path: Path) -> None:
+    with serving(path, "--mode", "fifo", "--concurrency", 1), holding(path) as holder:
+        scheduler = Scheduler(server=path)
+        assert scheduler.policy == Policy("fifo", 1)
+        ended = starts(scheduler)
+        until(lambda: scheduler.metrics().waiting == 1)
+        assert not ended.wait(0.1)
+        holder.kill()
+        assert ended.wait(10)
+        scheduler.close()
+
+
+def test_tasks_wait_without_blocking_the_loop(path: Path) -> None:
+    async def run(scheduler: Scheduler) -> list[int]:
+        order: list[int] = []
+
+        async def work(number: int) -> None:
+            async with scheduler.transaction("work", keys=["key"]):
+                order.append(number)
+                await asyncio.sleep(0.001)
+                order.append(number)
+
+        await asyncio.gather(*map(work, range(10)))
+        return order
+
+    with serving(path, "--mode", "locks"):
+        scheduler = Scheduler(server=path)
+        order = asyncio.run(run(scheduler))
+        assert order == [number for number in range(10) for _ in range(2)]
+        metrics = scheduler.metrics()
+        assert (metrics.started, metrics.waited, metrics.failed_open) == (10, 9, 0)
+        scheduler.close()
+
+
+def test_the_keys_of_a_killed_process_linger_with_locks(path: Path) -> None:
+    with serving(path, "--mode", "locks", "--linger", 0.5), holding(path) as holder:
+        scheduler = Scheduler(server=path)
+        ended = starts(scheduler)
+        until(lambda: scheduler.metrics().waiting == 1)
+        killed = time.monotonic()
+        holder.kill()
+        assert ended.wait(10)
+        assert time.monotonic() - killed >= 0.5
+        assert status(path)["lingering"] == 0
+        scheduler.close()
+
+
+def test_without_the_server_transactions_run_and_then_wait_again(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "heddle_client")
+    with serving(path, "--longest-wait", 600) as server, holding(path):
+        scheduler = Scheduler(server=path)
+        ended = starts(scheduler)
+        until(lambda: scheduler.metrics().waiting == 1)
+        server.kill()
+        assert ended.wait(10)
+        until(lambda: scheduler.metrics().failed_open == 1)
+        with scheduler.transaction("now", keys=["key"]):
+            pass
+        assert scheduler.metrics().failed_open == 2
+        assert f"the server {path} is lost" in caplog.text
+    with serving(path, "--longest-wait", 600):
+        until(lambda: "orders transactions again" in caplog.text)
+        with scheduler.transaction("again", keys=["key"]):
+            assert status(path)["running"] == 1
+        assert scheduler.metrics().failed_open == 2
+        until(lambda: status(path)["running"] == 0)
+        scheduler.close()
+
+
+def test_locks_are_not_given_up_with_the_server(path: Path) -> None:
+    raised: list[BaseException] = []
+
+    def wait(scheduler: Scheduler) -> None:
+        try:
+            with scheduler.transaction("other", keys=["key"]):
+                raised.append(AssertionError("it runs without its lock"))
+        except ServerError as error:
+            raised.append(error)
+
+    with serving(path, "--mode", "locks") as server, holding(path):
+        scheduler = Scheduler(server=path)
+        thread = threading.Thread(target=wait, args=(scheduler,))
+        thread.start()
+        until(lambda: scheduler.metrics().waiting == 1)
+        server.kill()
+        thread.join(10)
+        assert "was lost before the transaction started" in str(raised)
+        with (
+            pytest.raises(ServerError, match="cannot be reached"),
+            scheduler.transaction("now", keys=["key"]),
+        ):
+            pass
+        assert (scheduler.metrics().failed_open, scheduler.metrics().waiting) == (0, 0)
+        scheduler.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_waits_for_the_locks_of_the_one_before(path: Path, number: int) -> None:
+    with serving(path, "--mode", "locks") as server, holding(path):
+        server.send_signal(number)
+        server.wait(10)
+        begun = time.monotonic()
+        with serving(path, "--mode", "locks", "--linger", 0.5):
+            assert time.monotonic() - begun >= 0.5
+
+
+def test_a_server_that_ends_without_work_removes_its_socket(path: Path) -> None:
+    with serving(path, "--mode", "locks") as server:
+        server.terminate()
+        assert server.wait(10) == 0
+        assert not path.exists()
+
+
+def test_a_server_that_does_not_answer_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "SIGN_OF_LIFE_S", 0.05)
+    monkeypatch.setattr(connection_module, "PATIENCE_S", 0.2)
+    with serving(path) as server:
+        scheduler = Scheduler(server=path)
+        with scheduler.transaction("before", keys=["key"]):
+            time.sleep(0.5)  # it answers, though nothing happens
+        assert scheduler.metrics().failed_open == 0
+        server.send_signal(signal.SIGSTOP)
+        with scheduler.transaction("stopped", keys=["key"]):
+            pass
+        assert scheduler.metrics().failed_open == 1
+        server.send_signal(signal.SIGCONT)
+        scheduler.close()
+
+
+def test_a_time_out(path: Path) -> None:
+    with serving(path, "--longest-wait", 600), holding(path):
+        scheduler = Scheduler(server=path)
+        with scheduler.transaction("other", keys=["key"], timeout=0.05):
+            assert status(path)["running"] == 2
+        assert scheduler.metrics().timed_out == 1
+        scheduler.close()
+    path.unlink()
+    with serving(path, "--mode", "locks"), holding(path):
+        scheduler = Scheduler(server=path)
+        with (
+            pytest.raises(TransactionTimeoutError),
+            scheduler.transaction("other", keys=["key"], timeout=0.05),
+        ):
+            pass
+        until(lambda: status(path)["waiting"] == 0)
+        scheduler.close()
+
+
+def test_the_kill_switch(path: Path) -> None:
+    with serving(path, "--longest-wait", 600), holding(path):
+        scheduler = Scheduler(server=path)
+        ended = starts(scheduler)
+        until(lambda: scheduler.metrics().waiting == 1)
+        scheduler.enabled = False
+        assert ended.wait(10)
+        with scheduler.transaction("now", keys=["key"]):
+            pass
+        assert scheduler.metrics().passed_through == 1
+        scheduler.close()
+
+
+def test_a_policy_is_told_to_all(path: Path) -> None:
+    policy = path.parent / "policy.json"
+
+    def write(options: dict[str, str]) -> None:
+        new = path.parent / "new"
+        protocol = {"name": "external", "options": options}
+        head = {"schema_version": 1, "kind": "heddle.policy", "schedule": None}
+        new.write_text(json.dumps(head | {"protocol": protocol}), encoding="utf-8")
+        new.rename(policy)
+
+    write({"concurrency": "4"})
+    with serving(path, policy, "--watch", 0.02):
+        scheduler = Scheduler(server=path)
+        assert scheduler.policy == Policy("fifo", 4)
+        write({"locks": "hints", "merge": "8"})
+        until(lambda: scheduler.policy == Policy("locks", merge=8))
+        assert scheduler.metrics().swaps == 1
+        scheduler.close()
+
+
+def test_the_child_of_a_fork_has_a_connection_of_its_own(path: Path) -> None:
+    with serving(path, "--longest-wait", 600):
+        scheduler = Scheduler(server=path)
+        with scheduler.transaction("outer", keys=["key"]):
+            child = os.fork()
+            if child == 0:  # it must not return to the tests
+                waiting = starts(scheduler)
+                os._exit(1 if waiting.wait(0.2) else 0)
+            assert os.waitpid(child, 0)[1] == 0
+            until(lambda: status(path)["waiting"] == 0)
+            assert status(path)["running"] == 1
+        scheduler.close()
+
+
+def test_groups_are_admitted_by_the_server(path: Path, tmp_path: Path) -> None:
+    import sqlite3
+
+    bank = tmp_path / "bank"
+    with sqlite3.connect(bank) as connection:
+        connection.execute("CREATE TABLE account (balance INTEGER)")
+        connection.execute("INSERT INTO account VALUES (0)")
+    policy = tmp_path / "policy.json"
+    options = {"locks": "hints", "merge": "4"}
+    policy.write_text(
+        json.dumps(
+            {
+                "schema_version": 1,
+                "kind": "heddle.policy",
+                "protocol": {"name": "external", "options": options},
+            }
+        )
+    )
+    with serving(path, policy):
+        scheduler = Scheduler(server=path)
+        merger = Merger(scheduler, lambda: sqlite3.connect(bank, timeout=60))
+
+        def add() -> None:
+            for _ in range(5):
+                merger.run(
+                    "add",
+                    lambda one: one.execute("UPDATE account SET balance = balance + 1"),
+                    keys=["account"],
+                )
+
+        threads = [threading.Thread(target=add) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert sqlite3.connect(bank).execute("SELECT * FROM account").fetchone() == (40,)
+        assert status(path)["started"] == scheduler.metrics().started
+        assert scheduler.metrics().merged > 0
+        scheduler.close()
+
+
+def test_a_scheduler_needs_a_server_and_no_policy_of_its_own(path: Path) -> None:
+    with pytest.raises(ServerError, match=r"No such file.*; start one: python -m heddle_client"):
+        Scheduler(server=path)
+    with pytest.raises(TypeError, match="give it to the server"):
+        Scheduler(mode="smf", server=path)
+    with serving(path):
+        scheduler = Scheduler(server=path)
+        with pytest.raises(TypeError, match="replace the file that it watches"):
+            scheduler.use(Policy())
+        with pytest.raises(TypeError, match="of type object: a key that several processes share"):
+            scheduler.transaction("pay", keys=[object()])
+        scheduler.close()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n" * 4,
+        b"\xff" * 13,
+        b"\x00\x00\x00\x00\x09" + b"\x00" * 8,
+        b"\x05\x00\x00\x00\x01" + b"\x00" * 8 + b"\x01\x09\x00\x00\x00",
+        b"\x00\x00\x00\x00\x01" + b"\x00" * 8,
+    ],
+)
+def test_a_stranger_is_refused_and_disturbs_nothing(path: Path, data: bytes) -> None:
+    with serving(path):
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(str(path))
+            stranger.settimeout(10)
+            stranger.recv(1 << 16)
+            stranger.sendall(data)
+            with suppress(ConnectionResetError):
+                assert stranger.recv(1 << 16) == b""
+        assert status(path)["processes"] == 1  # the one that asks
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--watch", "0"], "--watch=0: give seconds, 0.01 to 3600"),
+        (["--linger", "-1"], "--linger=-1: give seconds"),
+        (["--concurrency", "0"], "concurrency is 0"),
+        (["--longest-wait", "-1"], "longest_wait is -1"),
+        (["none.json"], "none.json cannot be read"),
+        (["none.json", "--mode", "smf"], "--mode: the policy file has it"),
+        (["--status"], "No such file or directory; start one"),
+    ],
+)
+def test_mistakes_of_the_command(path: Path, arguments: list[str], words: str) -> None:
+    refused(path, arguments, words)
+
+
+def test_the_command_prints_the_metrics(path: Path) -> None:
+    with serving(path):
+        done = subprocess.run(
+            [sys.executable, "-m", "heddle_client.server", str(path), "--status"],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+    assert json.loads(done.stdout)["processes"] == 1
+
+
+def test_a_place_that_is_taken(path: Path) -> None:
+    with serving(path):
+        refused(path, [], "a server runs there already")
+    path.unlink()
+    path.write_text("mine")
+    refused(path, [], "is no socket")
+    assert path.read_text() == "mine"
+    refused(path.parent / "none" / "q", [], "No such file")
+    refused(path.parent / ("q" * 100), [], "at most 107 bytes")
+
+
+def refused(path: Path, arguments: list[str], words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "heddle_client.server", str(path), *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
