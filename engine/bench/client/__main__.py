@@ -1,10 +1,12 @@
 """Measures SmallBank through psycopg, with and without the client library's order.
 
     python -m engine.bench.client --place /var/tmp
+    python -m engine.bench.client --place /var/tmp --processes 4
 
-The threads of one process run transactions on a private PostgreSQL server, at SERIALIZABLE and
-durable, each until it has committed. A sweep finds the best number of transactions at a time and
-the best backoff without an order. Then settings alternate in rounds, every other round reversed.
+The threads of one or several processes run transactions on a private PostgreSQL server, at
+SERIALIZABLE and durable, each until it has committed. A sweep finds the best number of transactions
+at a time and the best backoff without an order. Then settings alternate in rounds, every other
+round reversed.
 Ratios are medians over rounds. A run whose balances do not add up ends the command.
 """
 
@@ -18,6 +20,7 @@ from statistics import median, quantiles
 
 from engine.bench.client.arguments import count, existing_folder, seconds
 from engine.bench.client.closed_loop import Counts, Setting, run
+from engine.bench.client.processes import run_in_processes
 from engine.bench.client.server import private_server
 from engine.bench.client.smallbank import inputs, load, money
 from heddle_client import Policy
@@ -35,8 +38,16 @@ def fifo_settings(threads: int) -> list[Setting]:
     ]
 
 
-def ordered_settings() -> list[Setting]:
+def ordered_settings(processes: int) -> list[Setting]:
     """Return what the best of the sweep is compared with."""
+    if processes > 1:
+        return [
+            Setting(
+                f"{policy.mode}, {policy.concurrency} at a time, {words}", policy, server=server
+            )
+            for policy in (Policy("smf", 4), Policy("smf", 8), Policy("locks", 16))
+            for server, words in ((False, "a queue each"), (True, "a server"))
+        ]
     smf = [Setting(f"smf, {bound} at a time", Policy("smf", bound)) for bound in (4, 8)]
     locks = Policy("locks", 16)
     merged = [
@@ -71,7 +82,11 @@ class Bench:
             for thread in range(given.threads)
         ]
         before = money(self._address)
-        counts = run(self._address, setting, work, seconds)
+        if given.processes > 1:
+            shares = [work[number :: given.processes] for number in range(given.processes)]
+            counts = run_in_processes(self._address, setting, shares, seconds)
+        else:
+            counts = run(self._address, setting, work, seconds)
         after = money(self._address)
         if after != before + counts.change:
             raise SystemExit(
@@ -130,6 +145,7 @@ def main(typed: Sequence[str] | None = None) -> None:
         "--place", type=existing_folder, help="folder for the server; one on a disk"
     )
     parser.add_argument("--threads", type=count, default=16, help="threads, each with a connection")
+    parser.add_argument("--processes", type=count, default=1, help="that share the threads")
     parser.add_argument("--accounts", type=count, default=100_000, help="number of accounts")
     parser.add_argument("--hot-accounts", type=count, default=10, help="accounts of 90 %% of them")
     parser.add_argument("--rounds", type=count, default=5, help="rounds of the comparison")
@@ -139,12 +155,14 @@ def main(typed: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(typed)
     if arguments.hot_accounts > arguments.accounts:
         parser.error("argument --hot-accounts: must be at most --accounts")
+    if arguments.processes > arguments.threads:
+        parser.error("argument --processes: must be at most --threads")
     # A pipeline reports each abort, which costs time.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     with private_server(arguments.place) as address:
         bench = Bench(address, arguments)
         print("without an order:", flush=True)
-        settings = [best_fifo(bench, arguments), *ordered_settings()]
+        settings = [best_fifo(bench, arguments), *ordered_settings(arguments.processes)]
         rounds: dict[str, list[Counts]] = {setting.name: [] for setting in settings}
         for turn in range(arguments.rounds):
             for setting in settings[:: 1 if turn % 2 == 0 else -1]:

@@ -28,6 +28,8 @@ class Setting:
     isolation: str = "SERIALIZABLE"
     backoff_ms: float = 0.0
     """Of the first retry; it doubles up to six times. A backoff is drawn from 0 to twice that."""
+    server: bool = False
+    """Whether a server has the policy, for all processes."""
 
 
 @dataclass
@@ -51,13 +53,28 @@ class Counts:
         self.latencies += other.latencies
 
 
-def run(address: str, setting: Setting, work: list[Iterator[Input]], seconds: float) -> Counts:
+def run(
+    address: str,
+    setting: Setting,
+    work: list[Iterator[Input]],
+    seconds: float,
+    scheduler: Scheduler | None = None,
+    start_together: Callable[[], object] = bool,
+) -> Counts:
     """Run transactions of each iterator in a thread of its own for some seconds.
+
+    Args:
+        address: of the database.
+        setting: how transactions run.
+        work: the inputs.
+        seconds: for how long.
+        scheduler: admits them; None: one with the policy of the setting.
+        start_together: called when all threads are ready, before the first transaction.
 
     Raises:
         RuntimeError: a thread failed.
     """
-    scheduler = Scheduler(setting.policy)
+    scheduler = Scheduler(setting.policy) if scheduler is None else scheduler
     own = threading.local()
     merger = Merger(scheduler, lambda: nullcontext(own.connection))
     found = [Counts() for _ in work]
@@ -89,6 +106,7 @@ def run(address: str, setting: Setting, work: list[Iterator[Input]], seconds: fl
         thread.start()
     total = Counts()
     try:
+        start_together()
         ready.wait()
         start, cpu = time.perf_counter(), time.process_time()
         time.sleep(seconds)

@@ -39,12 +39,20 @@ def test_each_setting_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_several_processes_with_a_server_and_without(capsys: pytest.CaptureFixture[str]) -> None:
+    command.main([*SHORT, "--processes", "2"])
+    rows = capsys.readouterr().out.partition("\n\n")[2].splitlines()[1:]
+    assert ["server" in row for row in rows] == [False, False, True, False, True, False, True]
+    # With locks by a server no attempt aborts: "locks, 16 at a time, a server  …  0.0%".
+    assert "0.0%" in rows[-1]
+
+
 def test_lost_updates_end_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(connection: object, one: Input) -> int:
         return transact(connection, one) + 1  # type: ignore[arg-type]
 
     monkeypatch.setattr("engine.bench.client.closed_loop.transact", lose)
-    monkeypatch.setattr(command, "ordered_settings", lambda: [Setting("x", Policy("fifo", 2))])
+    monkeypatch.setattr(command, "ordered_settings", lambda _: [Setting("x", Policy("fifo", 2))])
     with pytest.raises(SystemExit, match="updates are lost"):
         command.main(SHORT)
 
@@ -61,6 +69,7 @@ def test_deposits_are_merged(capsys: pytest.CaptureFixture[str]) -> None:
         (["--threads", "0"], "a whole number of at least 1"),
         (["--seconds", "-1"], "a number of seconds above 0"),
         (["--place", "/nonexistent"], "is no folder"),
+        (["--threads", "2", "--processes", "3"], "--processes: must be at most --threads"),
         (["--accounts", "3"], "--hot-accounts: must be at most --accounts"),
     ],
 )
