@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,6 +23,11 @@ import pytest
 from heddle_client import Merger, Policy, Scheduler, ServerError, TransactionTimeoutError
 from heddle_client import connection as connection_module
 from heddle_client.server.status import status
+from tests.client.test_interrupts import (
+    INTERRUPTS,
+    Interrupt,
+    raised_by_the_alarm,  # noqa: F401 (the fixture _interrupts)
+)
 from tests.client.test_threads import until
 from tests.scale import scaled
 
@@ -328,6 +334,34 @@ def test_the_child_of_a_fork_has_a_connection_of_its_own(path: Path) -> None:
             assert os.waitpid(child, 0)[1] == 0
             until(lambda: status(path)["waiting"] == 0)
             assert status(path)["running"] == 1
+        scheduler.close()
+
+
+@pytest.mark.usefixtures("_interrupts")
+def test_an_interrupt_leaves_no_place_at_the_server(path: Path) -> None:
+    with serving(path, "--mode", "locks"):
+        scheduler = Scheduler(server=path)
+        chance = random.Random(5)
+        interrupted = inside = 0
+        while interrupted < INTERRUPTS:
+            entered = False
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, 5e-4))
+                for _ in range(100):
+                    entered = False
+                    with scheduler.transaction("pay", keys=[1, 2]):
+                        entered = True
+            except Interrupt:
+                interrupted += 1
+                inside += entered
+                metrics = scheduler.metrics()
+                assert (metrics.running, metrics.waiting) == (0, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert 0 < inside < INTERRUPTS
+        with scheduler.transaction("pay", keys=[1, 2]):
+            figures = status(path)
+        assert (figures["running"], figures["waiting"]) == (1, 0)
+        assert scheduler.metrics().failed_open == 0
         scheduler.close()
 
 
