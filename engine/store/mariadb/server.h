@@ -11,10 +11,6 @@ namespace heddle::store {
 /// everybody who may enter its folder.
 extern const ServerKind kMariadbServer;
 
-/// The folder of `mariadbd`: the one that PATH names, or where packages put it.
-/// @throws std::invalid_argument naming the package if there is none
-[[nodiscard]] std::filesystem::path mariadb_programs();
-
 /// Where the server in a folder is.
 [[nodiscard]] MariadbAddress mariadb_in(const std::filesystem::path& folder);
 

@@ -9,6 +9,7 @@
 #include "store/mariadb/insert_filler.h"
 #include "store/mariadb/run_database.h"
 #include "store/mariadb/server.h"
+#include "store/mariadb/server_command.h"
 #include "store/module.h"
 #include "store/server/account.h"
 #include "store/server/private_server.h"
