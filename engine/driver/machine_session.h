@@ -115,6 +115,9 @@ class MachineSession final : public Session {
  private:
   using Ticks = typename M::Ticks;
 
+  /// A worker that waits for a silent server gives up after some seconds, one after the other.
+  static constexpr std::uint64_t kGraceOfStoresUs = 20'000'000;
+
   void usable() const {
     if (stuck_) throw StuckError("this session has a stuck worker; open a new one");
   }
@@ -133,7 +136,13 @@ class MachineSession final : public Session {
     has_run_ = true;
     const std::int64_t grown_before = grown_bytes();
     storage.epochs().set_period(options.epoch_us);
-    const auto run = std::make_shared<Run<M>>(database_, workers_, options);
+    stop_requested_.store(false);
+    bool was_interrupted = false;
+    const auto is_interrupted = [&] {
+      was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
+      return was_interrupted;
+    };
+    const auto run = std::make_shared<Run<M>>(database_, workers_, options, is_interrupted);
     if (!run->is_observed() && !run->protocol->is_external() &&
         !database_->runs_unobserved(options.protocol)) {
       throw std::invalid_argument("workload " + std::string(database_->workload()) +
@@ -142,7 +151,6 @@ class MachineSession final : public Session {
                                   " in this build, unless the run is recorded");
     }
     if (executes_policy(options.protocol)) offer_switch(run);
-    stop_requested_.store(false);
     const auto work = [run, options, workers = workers_,
                        delays = machine_.schedule](typename M::Member& member) {
       run_worker(*run, options, delays, workers, member);
@@ -150,20 +158,21 @@ class MachineSession final : public Session {
     M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
     start_arrivals(run->state, options.seed);
     Monitor<M> monitor(*run, options);
-    bool was_interrupted = false;
     typename M::Crew crew = M::crew(machine_, workers_, options.take_turns, storage.held_bytes());
     crew.poll_us = poll_us(options, crew.poll_us);
     if constexpr (requires { crew.pin; }) {
-      if (run->protocol->is_external()) crew.take_turns = crew.pin = false;
+      if (run->protocol->is_external()) {
+        crew.take_turns = crew.pin = false;
+        crew.grace_us = std::max(crew.grace_us, kGraceOfStoresUs);
+      }
     }
-    const bool left = M::run_crew(crew, work, [&] {
-      was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
-      return monitor.poll(was_interrupted);
-    });
+    const bool left = M::run_crew(crew, work, [&] { return monitor.poll(is_interrupted()); });
     M::record_into(nullptr);
     ended_ = M::now();
     offer_switch(nullptr);
-    if (!left || monitor.stuck()) {
+    if (left && monitor.stuck() && run->protocol->is_external()) {
+      run->protocol->fail(monitor.report(left));
+    } else if (!left || monitor.stuck()) {
       stuck_ = stuck_ || !left;
       throw StuckError(monitor.report(left));
     }

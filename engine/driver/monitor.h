@@ -179,6 +179,7 @@ class Monitor {
       if (other >= 0) text << ", waits for worker " << other;
       text << '\n';
     }
+    text << run_.protocol->calls_in_progress();
     return text.str();
   }
 

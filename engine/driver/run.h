@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,12 +26,14 @@ template <class M>
 struct Run {
   using Ticks = typename M::Ticks;
 
-  Run(std::shared_ptr<Database<M>> given, int workers, const RunOptions& options)
+  /// @param interrupted whether the calling thread is; it asks while it waits for a store
+  Run(std::shared_ptr<Database<M>> given, int workers, const RunOptions& options,
+      const std::function<bool()>& interrupted)
       : database(std::move(given)),
-        protocol(database->start(
-            options.protocol,
-            RunSetup<M>{database->storage(), database->signature(), workers, state.stop,
-                        options.protocol_options, options.policy, database.get()})),
+        protocol(database->start(options.protocol,
+                                 RunSetup<M>{database->storage(), database->signature(), workers,
+                                             state.stop, options.protocol_options, options.policy,
+                                             database.get(), options.watchdog_s, interrupted})),
         heartbeats(new Heartbeat<M>[static_cast<std::size_t>(workers)]) {
     const auto states = static_cast<int>(database->signature().state_count());
     for (int worker = 0; worker < workers; ++worker) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -33,15 +35,22 @@ template <class M>
 }
 
 /// Copies all rows to an empty store. Quiescent only.
-/// @throws std::runtime_error naming what is wrong with the store
+/// @param interrupted asked now and then; empty: it is not
+/// @throws std::runtime_error naming what is wrong with the store, or that it was interrupted
 template <class M>
-void fill_store(Storage<M>& storage, store::Store& store) {
+void fill_store(Storage<M>& storage, store::Store& store,
+                const std::function<bool()>& interrupted) {
+  constexpr std::uint64_t kRowsBetweenQuestions = 1000;
+  std::uint64_t rows_copied = 0;
   storage.drain();  // leaves one version of each row, and no row that was deleted
   const auto filler = store.fill();
   std::vector<std::byte> value;
   for (TableBase<M>* table : storage.tables()) {
     value.resize(value_bytes(*table));
     const auto copy = [&](std::span<const std::uint64_t> key, const std::byte* row) {
+      if (++rows_copied % kRowsBetweenQuestions == 0 && interrupted && interrupted()) {
+        throw std::runtime_error("store: interrupted while the rows were copied there");
+      }
       std::copy_n(row, table->row_bytes(), value.begin());
       set_version_behind(value.data(), table->row_bytes(), tid::kLoaded);
       filler->put(table->number(), KeyBytes(key).bytes(), value);

@@ -174,6 +174,10 @@ class ExternalRun final : public ProtocolRun<M> {
   [[nodiscard]] BackoffRange backoff_range() const override { return runtime_.options().backoff; }
   [[nodiscard]] bool failed() const override { return runtime_.failed(); }
   [[nodiscard]] std::string failure() const override { return runtime_.failure(); }
+  void fail(const std::string& why) override { runtime_.fail(why); }
+  [[nodiscard]] std::string calls_in_progress() const override {
+    return runtime_.calls_in_progress();
+  }
   [[nodiscard]] std::optional<std::uint64_t> syncs() const override { return runtime_.syncs(); }
   [[nodiscard]] std::optional<std::uint64_t> round_trips() const override {
     return runtime_.round_trips();

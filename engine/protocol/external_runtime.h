@@ -26,6 +26,7 @@
 #include "store/private_folder.h"
 #include "store/store.h"
 #include "store/stores.h"
+#include "store/watched_connection.h"
 
 namespace heddle {
 
@@ -47,7 +48,7 @@ class ExternalRuntime {
         hinted_(setup.signature, setup.storage),
         locks_(&setup.stop.raw()),
         places_(&setup.stop.raw(), options_.concurrency.value_or(0)) {
-    external::fill_store(storage_, *store_);
+    external::fill_store(storage_, *store_, setup.interrupted);
     // relaxed: the workers start later.
     version_.store(tid::first_of_epoch(storage_.epochs().current()), std::memory_order_relaxed);
   }
@@ -94,7 +95,7 @@ class ExternalRuntime {
   /// has the run.
   [[nodiscard]] store::Connection* connect() {
     try {
-      auto connection = store_->connect();
+      auto connection = std::make_unique<store::WatchedConnection>(store_->connect());
       const std::lock_guard lock(mutex_);
       connections_.push_back(std::move(connection));
       return connections_.back().get();
@@ -137,6 +138,17 @@ class ExternalRuntime {
     for (const auto& connection : connections_) connection->interrupt();
   }
 
+  /// The calls of the store that have not returned, for messages: a line for each.
+  [[nodiscard]] std::string calls_in_progress() const {
+    std::string lines;
+    const std::lock_guard lock(mutex_);
+    for (const auto& connection : connections_) {
+      const std::string call = connection->call_in_progress();
+      if (!call.empty()) lines += "store " + options_.store + ": " + call + '\n';
+    }
+    return lines;
+  }
+
   [[nodiscard]] std::uint64_t syncs() const { return store_->syncs(); }
   [[nodiscard]] std::optional<std::uint64_t> round_trips() const { return store_->round_trips(); }
 
@@ -156,6 +168,10 @@ class ExternalRuntime {
     made.tables = external::tables_of(setup.storage);
     made.folder = folder_.path().string();
     made.connections = static_cast<std::size_t>(setup.workers);
+    // An attempt is several statements, and no other transaction makes these wait.
+    constexpr double kAttempts = 6;
+    made.silence_s = kAttempts * setup.watchdog_s;
+    made.interrupted = setup.interrupted;
     made.stop = &setup.stop.raw();
     return made;
   }
@@ -186,7 +202,7 @@ class ExternalRuntime {
   Shared<M, std::uint64_t> version_;
   Shared<M, std::uint64_t> failed_;
   mutable std::mutex mutex_;  ///< guards what follows
-  std::vector<std::unique_ptr<store::Connection>> connections_;
+  std::vector<std::unique_ptr<store::WatchedConnection>> connections_;
   std::string failure_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,9 @@ struct RunSetup {
   std::map<std::string, std::string> options;    ///< of the protocol
   std::shared_ptr<const CompiledPolicy> policy;  ///< for protocols that execute one
   const Inputs* inputs = nullptr;                ///< for protocols that use hints; nullptr: none
+  // For protocols that wait for a server before the workers start and after they have ended:
+  double watchdog_s = 10;                  ///< RunOptions::watchdog_s
+  std::function<bool()> interrupted = {};  ///< whether the calling thread is; empty: it is not
 };
 
 /// The result of one attempt at a transaction.

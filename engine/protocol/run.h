@@ -82,6 +82,10 @@ class ProtocolRun {
   }
   /// Whether the store can't go on, so that the run must end; failure() says why.
   [[nodiscard]] virtual bool failed() const { return false; }
+  /// Ends the run because the store can't go on. The first reason counts.
+  virtual void fail(const std::string& /*why*/) {}
+  /// The calls of the store that have not returned, for messages: a line for each.
+  [[nodiscard]] virtual std::string calls_in_progress() const { return {}; }
   /// Empty: it has not failed.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   /// How often the store has waited until data was on disk; empty: there is no store.

@@ -132,13 +132,17 @@ struct SessionHandle {
           if (!signalled) throw;  // otherwise nothing has been measured
         }
       } else {
-        Result measured = session->run(options, interrupted);
-        if (check && !signalled) {
-          measured.violations = session->check();
-          (void)interrupted();
+        try {
+          Result measured = session->run(options, interrupted);
+          if (check && !signalled) {
+            measured.violations = session->check();
+            (void)interrupted();
+          }
+          json = measured.to_json();
+          trace = measured.trace;
+        } catch (const std::runtime_error&) {
+          if (!signalled) throw;  // otherwise it was interrupted before it measured anything
         }
-        json = measured.to_json();
-        trace = measured.trace;
       }
     }
     py::object result = json.empty() ? py::none() : from_json(json);

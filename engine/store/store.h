@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,11 @@ struct StoreSetup {
   std::string dsn = {};         ///< a server that is there already; empty: the store starts its own
   std::size_t connections = 1;  ///< as many are open at the same time, one for each worker
   double simulated_sync_us = 0;  ///< a wait for the disk takes so long instead; 0: its own time
+  /// How long a server may take to answer a statement of the set-up; on all rows ten times as long.
+  double silence_s = 60;
+  /// Whether the thread that opens the store is to give up, which it asks every few milliseconds
+  /// while it waits for a server; empty: never.
+  std::function<bool()> interrupted = {};
   /// The stop word: nonzero: every wait must end. Never nullptr.
   const std::atomic<std::uint64_t>* stop = nullptr;
 };

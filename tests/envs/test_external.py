@@ -21,6 +21,7 @@ import engine
 from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, subject_of, untuned
 from envs.baselines import UnknownPolicyError
 from policies.protocol import EXTERNAL
+from tests.processes import descendants
 from tests.waiting import wait_until
 from trainer.command.errors import INTERRUPTED
 
@@ -295,6 +296,34 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder(store: ServerStor
             assert running.wait() == INTERRUPTED
             assert not Path(f"/proc/{process}").exists()
             assert list(folder.iterdir()) == []
+        finally:
+            running.kill()
+            running.wait()
+
+
+@pytest.mark.parametrize("store", SERVERS)
+def test_a_run_whose_server_is_stopped_can_be_interrupted(store: ServerStore) -> None:
+    with folder_for_a_server() as text:
+        folder = Path(text)
+        running = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
+                *(f"policy={store.name}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        try:
+            while not store.has_started_in(folder):
+                assert running.poll() is None
+            server = store.process_in(folder)
+            os.kill(server, signal.SIGSTOP)
+            for process in descendants(server):
+                os.kill(process, signal.SIGSTOP)
+            running.send_signal(signal.SIGINT)
+            assert running.wait() == INTERRUPTED
+            assert not Path(f"/proc/{server}").exists()
         finally:
             running.kill()
             running.wait()

@@ -23,7 +23,7 @@ constexpr std::string_view kPrepareGuard =
 
 MariadbClient open_session(Isolation isolation, RunDatabase& database) {
   MariadbClient client = database.connect();
-  (void)execute(client.get(), database.address(),
+  (void)execute({client.get(), database.address(), database.waits()},
                 "SET SESSION TRANSACTION ISOLATION LEVEL " + std::string(sql_name_of(isolation)) +
                     "; SET SESSION autocommit = 0; " + std::string(kPrepareGuard));
   return client;
@@ -143,7 +143,7 @@ Status MariadbConnection::rollback_to_savepoint() {
 
 Status MariadbConnection::commit() {
   if (!at_server_ && session_.unsent_bytes() == 0) return Status::ok;
-  session_.add(Kind::plain, "COMMIT");
+  session_.add(Kind::commit, "COMMIT");
   const Status status = of_earlier(send_and_read());
   if (status == Status::ok) at_server_ = false;
   return status;

@@ -2,6 +2,8 @@
 
 #include <errmsg.h>
 #include <mysqld_error.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -79,12 +81,43 @@ MariadbClient connect_to(const MariadbAddress& address) {
   return client;
 }
 
-MariadbRows execute(MYSQL* client, const MariadbAddress& address, const std::string& sql) {
+short poll_events(int events) {
+  const int wanted = ((events & MYSQL_WAIT_READ) != 0 ? POLLIN : 0) |
+                     ((events & MYSQL_WAIT_WRITE) != 0 ? POLLOUT : 0) |
+                     ((events & MYSQL_WAIT_EXCEPT) != 0 ? POLLPRI : 0);
+  return static_cast<short>(wanted);
+}
+
+int library_events(short polled) {
+  return ((polled & (POLLIN | POLLHUP | POLLERR)) != 0 ? MYSQL_WAIT_READ : 0) |
+         ((polled & POLLOUT) != 0 ? MYSQL_WAIT_WRITE : 0) |
+         ((polled & POLLPRI) != 0 ? MYSQL_WAIT_EXCEPT : 0);
+}
+
+MariadbRows execute(const MariadbCaller& caller, const std::string& sql, ServerWaits::For what) {
+  MYSQL* client = caller.client;
+  const auto begun = ServerWaits::Clock::now();
+  std::string ended;  // why a wait has
+  const auto await = [&](int events) {
+    constexpr int kBetweenChecksMs = 10;
+    pollfd ready{.fd = mysql_get_socket(client), .events = poll_events(events), .revents = 0};
+    while (poll(&ready, 1, kBetweenChecksMs) <= 0) {
+      if (ended.empty()) ended = caller.waits.reason_to_end(begun, what, caller.address.where);
+      // The library then reads an end.
+      if (!ended.empty()) (void)shutdown(ready.fd, SHUT_RDWR);
+    }
+    return library_events(ready.revents);
+  };
   MariadbRows rows;
-  int next = mysql_real_query(client, sql.c_str(), sql.size());
+  int next = 0;
+  complete([&] { return mysql_real_query_start(&next, client, sql.c_str(), sql.size()); },
+           [&](int events) { return mysql_real_query_cont(&next, client, events); }, await);
   while (next == 0) {
     rows.clear();
-    const MariadbResult result(mysql_store_result(client));
+    MYSQL_RES* stored = nullptr;
+    complete([&] { return mysql_store_result_start(&stored, client); },
+             [&](int events) { return mysql_store_result_cont(&stored, client, events); }, await);
+    const MariadbResult result(stored);
     while (result != nullptr) {
       const MYSQL_ROW row = mysql_fetch_row(result.get());
       if (row == nullptr) break;
@@ -95,9 +128,11 @@ MariadbRows execute(MYSQL* client, const MariadbAddress& address, const std::str
       }
     }
     if (mysql_errno(client) != 0) break;
-    next = mysql_next_result(client);
+    complete([&] { return mysql_next_result_start(&next, client); },
+             [&](int events) { return mysql_next_result_cont(&next, client, events); }, await);
   }
-  if (mysql_errno(client) != 0) throw std::runtime_error(describe_error(client, address));
+  if (!ended.empty()) throw std::runtime_error(ended);
+  if (mysql_errno(client) != 0) throw std::runtime_error(describe_error(client, caller.address));
   return rows;
 }
 

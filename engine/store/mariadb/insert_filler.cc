@@ -16,7 +16,10 @@ std::string type_of(std::size_t bytes) {
 }  // namespace
 
 InsertFiller::InsertFiller(const StoreSetup& setup, const RunDatabase& database)
-    : address_(database.address()), client_(database.connect()), table_(0) {
+    : address_(database.address()),
+      waits_(database.waits()),
+      client_(database.connect()),
+      table_(0) {
   std::string sql;
   for (const TableSpec& table : setup.tables) {
     tables_.push_back(in_quotes(table.name));
@@ -25,7 +28,7 @@ InsertFiller::InsertFiller(const StoreSetup& setup, const RunDatabase& database)
            " NOT NULL PRIMARY KEY, v " + type_of(table.value_bytes) +
            " NOT NULL) ENGINE = InnoDB ROW_FORMAT = DYNAMIC STATS_PERSISTENT = 0;";
   }
-  (void)execute(client_.get(), address_, sql + "SET SESSION autocommit = 0");
+  (void)execute(caller(), sql + "SET SESSION autocommit = 0");
 }
 
 void InsertFiller::put(std::size_t table, Bytes key, Bytes value) {
@@ -40,12 +43,12 @@ void InsertFiller::put(std::size_t table, Bytes key, Bytes value) {
 
 void InsertFiller::commit() {
   flush();
-  (void)execute(client_.get(), address_, "COMMIT");
+  (void)execute(caller(), "COMMIT", ServerWaits::For::bulk);
 }
 
 void InsertFiller::flush() {
   if (sql_.empty()) return;
-  (void)execute(client_.get(), address_, sql_ + ")");
+  (void)execute(caller(), sql_ + ")");
   sql_.clear();
 }
 

@@ -22,7 +22,10 @@ class InsertFiller final : public Filler {
  private:
   void flush();
 
+  [[nodiscard]] MariadbCaller caller() { return {client_.get(), address_, waits_}; }
+
   MariadbAddress address_;
+  ServerWaits& waits_;
   MariadbClient client_;
   std::vector<std::string> tables_;  ///< in SQL
   std::size_t table_;                ///< of the rows in `sql_`

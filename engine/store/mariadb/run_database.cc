@@ -36,24 +36,24 @@ const char* setting_of(Durability durability) {
 
 }  // namespace
 
-RunDatabase::RunDatabase(const MariadbAddress& address)
-    : address_(address), client_(connect_to(address)) {
+RunDatabase::RunDatabase(const MariadbAddress& address, ServerWaits& waits)
+    : address_(address), waits_(waits), client_(connect_to(address)) {
   require_version();
-  (void)execute(client_.get(), address_, kSettings);
+  (void)execute(caller(), kSettings);
   sweep();
   std::string name;
   do {
     name = "heddle_" + std::to_string(getpid()) + "_" + std::to_string(next_number());
   } while (!lock(name));
   // The mark comes with the database, so that a run that is killed leaves nothing without.
-  (void)execute(client_.get(), address_,
+  (void)execute(caller(),
                 "CREATE DATABASE " + name + " CHARACTER SET binary COMMENT '" + kMark + "'");
   name_ = name;
 }
 
 RunDatabase::~RunDatabase() {
   try {
-    (void)execute(client_.get(), address_, "DROP DATABASE " + name_);
+    (void)execute(caller(), "DROP DATABASE " + name_, ServerWaits::For::bulk);
   } catch (const std::exception&) {
     // The server is gone, or the next run on it drops the database.
   }
@@ -61,7 +61,7 @@ RunDatabase::~RunDatabase() {
 
 MariadbClient RunDatabase::connect() const {
   MariadbClient client = connect_to(address_);
-  (void)execute(client.get(), address_, std::string(kSettings) + "; USE " + name_);
+  (void)execute({client.get(), address_, waits_}, std::string(kSettings) + "; USE " + name_);
   return client;
 }
 
@@ -101,8 +101,8 @@ void RunDatabase::require_durability(Durability durability) {
 std::uint64_t RunDatabase::syncs() {
   const std::lock_guard one_at_a_time(mutex_);
   try {
-    const MariadbRows rows =
-        execute(client_.get(), address_, "SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'");
+    const MariadbRows rows = execute(caller(), "SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'",
+                                     ServerWaits::For::statistics);
     return rows.empty() ? 0 : std::stoull(rows.front().back());
   } catch (const std::exception&) {
     return 0;  // the workers find out what is wrong
@@ -112,14 +112,14 @@ std::uint64_t RunDatabase::syncs() {
 void RunDatabase::end_statement_of(unsigned long session) {
   const std::lock_guard one_at_a_time(mutex_);
   try {
-    (void)execute(client_.get(), address_, "KILL QUERY " + std::to_string(session));
+    (void)execute(caller(), "KILL QUERY " + std::to_string(session), ServerWaits::For::statistics);
   } catch (const std::exception&) {
     // The session has ended, or the server has.
   }
 }
 
 std::string RunDatabase::value_of(const std::string& expression) {
-  const MariadbRows rows = execute(client_.get(), address_, "SELECT " + expression);
+  const MariadbRows rows = execute(caller(), "SELECT " + expression);
   return rows.front().front();
 }
 
@@ -132,7 +132,7 @@ bool RunDatabase::lock(const std::string& name) {
 
 void RunDatabase::sweep() {
   const MariadbRows left =
-      execute(client_.get(), address_,
+      execute(caller(),
               "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME REGEXP "
               "'^heddle_[0-9]+_[0-9]+$' AND SCHEMA_COMMENT = '" +
                   std::string(kMark) + "'");
@@ -140,7 +140,7 @@ void RunDatabase::sweep() {
     const std::string& name = row.front();
     if (value_of("GET_LOCK('" + name + "', 0)") != "1") continue;
     try {
-      (void)execute(client_.get(), address_, "DROP DATABASE " + name);
+      (void)execute(caller(), "DROP DATABASE " + name, ServerWaits::For::bulk);
     } catch (const std::exception&) {
       // Another run drops it, or its last connection has not ended yet: the next run finds it.
     }

@@ -19,12 +19,13 @@ namespace heddle::store {
 class RunDatabase {
  public:
   /// @throws std::runtime_error naming the server and the cure
-  explicit RunDatabase(const MariadbAddress& address);
+  RunDatabase(const MariadbAddress& address, ServerWaits& waits);
   RunDatabase(const RunDatabase&) = delete;
   RunDatabase& operator=(const RunDatabase&) = delete;
   ~RunDatabase();
 
   [[nodiscard]] const MariadbAddress& address() const { return address_; }
+  [[nodiscard]] ServerWaits& waits() const { return waits_; }
   /// Opens a session in the database. From any thread.
   /// @throws std::runtime_error naming the server and the cure
   [[nodiscard]] MariadbClient connect() const;
@@ -46,7 +47,10 @@ class RunDatabase {
   [[nodiscard]] bool lock(const std::string& name);
   [[nodiscard]] std::string value_of(const std::string& expression);
 
+  [[nodiscard]] MariadbCaller caller() { return {client_.get(), address_, waits_}; }
+
   MariadbAddress address_;
+  ServerWaits& waits_;
   std::mutex mutex_;  ///< one statement at a time
   MariadbClient client_;
   std::string name_;

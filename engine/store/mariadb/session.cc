@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -32,8 +33,12 @@ Status MariadbSession::send() {
 }
 
 Status MariadbSession::send(const Message& message) {
+  const auto has = [&message](Kind kind) {
+    return std::find(message.kinds.begin(), message.kinds.end(), kind) != message.kinds.end();
+  };
+  operation_ = has(Kind::commit) ? "a commit" : has(Kind::query) ? "a read" : "a statement";
   int failed = 0;
-  complete(
+  complete_call(
       [&] {
         return mysql_send_query_start(&failed, client_.get(), message.text.data(),
                                       message.text.size());
@@ -73,8 +78,9 @@ Status MariadbSession::read_answers() {
 
 Status MariadbSession::read_answers_to(const Message& message) {
   my_bool failed = 0;
-  complete([&] { return mysql_read_query_result_start(&failed, client_.get()); },
-           [&](int ready) { return mysql_read_query_result_cont(&failed, client_.get(), ready); });
+  complete_call(
+      [&] { return mysql_read_query_result_start(&failed, client_.get()); },
+      [&](int ready) { return mysql_read_query_result_cont(&failed, client_.get(), ready); });
   for (std::size_t at = 0; at < message.kinds.size(); ++at) {
     if (failed != 0) return fail(message.kinds[at]);
     if (const Status status = read_answer(message.kinds[at]); status != Status::ok) return status;
@@ -84,8 +90,8 @@ Status MariadbSession::read_answers_to(const Message& message) {
     }
     if (last) break;
     int next = 0;
-    complete([&] { return mysql_next_result_start(&next, client_.get()); },
-             [&](int ready) { return mysql_next_result_cont(&next, client_.get(), ready); });
+    complete_call([&] { return mysql_next_result_start(&next, client_.get()); },
+                  [&](int ready) { return mysql_next_result_cont(&next, client_.get(), ready); });
     failed = next == 0 ? 0 : 1;
   }
   return Status::ok;
@@ -99,8 +105,8 @@ Status MariadbSession::read_answer(Kind kind) {
         database_.address().where + "); report this as an error of Heddle");
   }
   MYSQL_RES* rows = nullptr;
-  complete([&] { return mysql_store_result_start(&rows, client_.get()); },
-           [&](int ready) { return mysql_store_result_cont(&rows, client_.get(), ready); });
+  complete_call([&] { return mysql_store_result_start(&rows, client_.get()); },
+                [&](int ready) { return mysql_store_result_cont(&rows, client_.get(), ready); });
   MariadbResult result(rows);
   if (result == nullptr) return fail(kind);
   if (kind == Kind::query) result_ = std::move(result);
@@ -116,39 +122,39 @@ Status MariadbSession::fail(Kind kind) {
 }
 
 template <class Start, class Continue>
-void MariadbSession::complete(Start start, Continue go_on) {
-  for (int events = start(); events != 0;) events = go_on(await(events));
+void MariadbSession::complete_call(Start start, Continue go_on) {
+  const auto begun = ServerWaits::Clock::now();
+  complete(start, go_on, [this, begun](int events) { return await(events, begun); });
 }
 
-int MariadbSession::await(int events) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds kPatience{5};
+int MariadbSession::await(int events, ServerWaits::Clock::time_point begun) {
+  using Clock = ServerWaits::Clock;
   constexpr std::chrono::milliseconds kBetweenKills{100};
   constexpr int kBetweenChecksMs = 10;
-  const int wanted = ((events & MYSQL_WAIT_READ) != 0 ? POLLIN : 0) |
-                     ((events & MYSQL_WAIT_WRITE) != 0 ? POLLOUT : 0) |
-                     ((events & MYSQL_WAIT_EXCEPT) != 0 ? POLLPRI : 0);
-  pollfd ready{
-      .fd = mysql_get_socket(client_.get()), .events = static_cast<short>(wanted), .revents = 0};
+  ServerWaits& waits = database_.waits();
+  const std::string& where = database_.address().where;
+  pollfd ready{.fd = mysql_get_socket(client_.get()), .events = poll_events(events), .revents = 0};
   std::optional<Clock::time_point> stopped, killed;
   while (poll(&ready, 1, kBetweenChecksMs) <= 0) {
-    if (!is_over()) continue;
+    std::string why;
     const auto now = Clock::now();
-    if (!stopped) stopped = now;
-    if (now - *stopped > kPatience) {
-      (void)lose("store mariadb: the server does not answer (" + database_.address().where +
-                 "); check that it is not stopped");
-      // The library then reads an end.
-      (void)shutdown(ready.fd, SHUT_RDWR);
-    } else if (!killed || now - *killed > kBetweenKills) {
-      // A statement that begins at this moment forgets it.
-      killed = now;
-      database_.end_statement_of(mysql_thread_id(client_.get()));
+    if (stop_ == nullptr) {
+      why = waits.reason_to_end(begun, ServerWaits::For::statement, where);
+    } else if (is_over()) {
+      if (!stopped) stopped = now;
+      if (now - *stopped > waits.longest_to_end()) {
+        why = waits.silence(operation_, begun, where);
+      } else if (!killed || now - *killed > kBetweenKills) {
+        // A statement that begins at this moment forgets it.
+        killed = now;
+        database_.end_statement_of(mysql_thread_id(client_.get()));
+      }
     }
+    if (why.empty()) continue;
+    (void)lose(std::move(why));
+    (void)shutdown(ready.fd, SHUT_RDWR);  // the library then reads an end
   }
-  return ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0 ? MYSQL_WAIT_READ : 0) |
-         ((ready.revents & POLLOUT) != 0 ? MYSQL_WAIT_WRITE : 0) |
-         ((ready.revents & POLLPRI) != 0 ? MYSQL_WAIT_EXCEPT : 0);
+  return library_events(ready.revents);
 }
 
 Status MariadbSession::lose(std::string why) {

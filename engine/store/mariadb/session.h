@@ -25,6 +25,7 @@ class MariadbSession {
     plain,     ///< any
     write,     ///< a row written
     query,     ///< rows: take_result()
+    commit,    ///< any
     rollback,  ///< any; what has failed before it is forgotten
   };
 
@@ -63,12 +64,13 @@ class MariadbSession {
   Status read_answers_to(const Message& message);
   Status read_answer(Kind kind);
   Status fail(Kind kind);
-  /// Calls a function of the library that does not block, until it has ended.
+  /// complete() of a call that waits for the server.
   template <class Start, class Continue>
-  void complete(Start start, Continue go_on);
+  void complete_call(Start start, Continue go_on);
   /// Waits for the server, until a call may continue. After the end of the run it ends what the
   /// server executes.
-  int await(int events);
+  /// @param begun when the call has
+  int await(int events, ServerWaits::Clock::time_point begun);
   [[nodiscard]] bool is_over() const {
     return stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0;  // carries no data
   }
@@ -77,7 +79,8 @@ class MariadbSession {
   RunDatabase& database_;
   const std::atomic<std::uint64_t>* stop_;  ///< nullptr: it is opened after the run
   Message next_;
-  std::deque<Message> sent_;  ///< whose answers have not been read
+  const char* operation_ = "a statement";  ///< what the last message is, as messages name it
+  std::deque<Message> sent_;               ///< whose answers have not been read
   MariadbResult result_;
   bool lost_ = false;
   std::string error_;

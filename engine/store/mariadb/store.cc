@@ -26,8 +26,10 @@ class MariadbStore final : public Store {
       : setup_(setup),
         server_(setup.dsn.empty() ? PrivateServer::of_process(kMariadbServer, settings(setup))
                                   : nullptr),
-        database_(server_ == nullptr ? MariadbAddress::parse(setup.dsn)
-                                     : mariadb_in(server_->folder())) {
+        waits_(kMariadbServer.store, setup),
+        database_(
+            server_ == nullptr ? MariadbAddress::parse(setup.dsn) : mariadb_in(server_->folder()),
+            waits_) {
     database_.require_connections(setup.connections);
     database_.require_durability(setup.durability);
   }
@@ -47,12 +49,14 @@ class MariadbStore final : public Store {
   static PrivateServer::Settings settings(const StoreSetup& setup) {
     return {.place = std::filesystem::path(setup.folder).parent_path(),
             .durability = setup.durability,
-            .connections = setup.connections};
+            .connections = setup.connections,
+            .interrupted = setup.interrupted};
   }
 
   StoreSetup setup_;
   std::shared_ptr<PrivateServer> server_;  ///< nullptr: it is the user's
-  mutable RunDatabase database_;           ///< its connection serves a reader of statistics too
+  ServerWaits waits_;
+  mutable RunDatabase database_;  ///< its connection serves a reader of statistics too
 };
 
 std::unique_ptr<Store> open_store(const StoreSetup& setup) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "store/postgresql/bytes_array.h"
+#include "store/postgresql/run_schema.h"
 #include "store/sql_isolation.h"
 #include "store/sql_name.h"
 
@@ -39,9 +40,9 @@ std::string session_settings(Durability durability) {
          (durability == Durability::full ? "on" : "off");
 }
 
-Client open_session(const StoreSetup& setup, const Address& address) {
+Client open_session(const StoreSetup& setup, const Address& address, ServerWaits& waits) {
   Client client = connect_to(address);
-  (void)execute(client.get(), address, session_settings(setup.durability));
+  (void)execute({client.get(), address, waits}, session_settings(setup.durability));
   return client;
 }
 
@@ -60,14 +61,15 @@ std::vector<std::byte> after(Bytes key) {
 }  // namespace
 
 PostgresqlConnection::PostgresqlConnection(const StoreSetup& setup, const Address& address,
-                                           const std::string& schema,
+                                           RunSchema& schema, ServerWaits& waits,
                                            std::atomic<std::uint64_t>& round_trips)
-    : pipeline_(open_session(setup, address), address, setup.stop, round_trips) {
+    : pipeline_(open_session(setup, address, waits), address, schema, waits, setup.stop,
+                round_trips) {
   // A snapshot level refuses to write a row that is gone.
   const bool guarded = setup.isolation == Isolation::read_committed;
   tables_.reserve(setup.tables.size());
   for (const TableSpec& table : setup.tables) {
-    tables_.emplace_back(schema + "." + in_quotes(table.name), tables_.size(), guarded);
+    tables_.emplace_back(schema.name() + "." + in_quotes(table.name), tables_.size(), guarded);
   }
   prepare_fixed(setup.isolation);
 }

@@ -20,11 +20,11 @@ namespace heddle::store {
 /// rows one by one and then writes takes n + 1 round trips.
 class PostgresqlConnection final : public Connection {
  public:
-  /// @param schema the schema of the tables, in SQL
+  /// @param schema of the tables
   /// @param round_trips counts those of all connections
   /// @throws std::runtime_error naming the server and the cure
-  PostgresqlConnection(const StoreSetup& setup, const Address& address, const std::string& schema,
-                       std::atomic<std::uint64_t>& round_trips);
+  PostgresqlConnection(const StoreSetup& setup, const Address& address, RunSchema& schema,
+                       ServerWaits& waits, std::atomic<std::uint64_t>& round_trips);
 
   Status begin(Access access) override;
   Status get(std::size_t table, Bytes key, RowLock lock, std::span<std::byte> out) override;

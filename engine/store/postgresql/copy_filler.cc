@@ -24,8 +24,9 @@ constexpr int kFillFactor = 50;
 
 }  // namespace
 
-CopyFiller::CopyFiller(const StoreSetup& setup, const Address& address, const std::string& schema)
-    : address_(address), client_(connect_to(address)), copied_(setup.tables.size()) {
+CopyFiller::CopyFiller(const StoreSetup& setup, const Address& address, ServerWaits& waits,
+                       const std::string& schema)
+    : address_(address), waits_(waits), client_(connect_to(address)), copied_(setup.tables.size()) {
   std::string sql = "BEGIN;";
   for (const TableSpec& table : setup.tables) {
     tables_.push_back(schema + "." + in_quotes(table.name));
@@ -36,7 +37,7 @@ CopyFiller::CopyFiller(const StoreSetup& setup, const Address& address, const st
     // Compression would make figures depend on what the values are.
     sql += "ALTER TABLE " + tables_.back() + " ALTER COLUMN v SET STORAGE EXTERNAL;";
   }
-  (void)execute(client_.get(), address_, sql);
+  (void)execute(caller(), sql);
 }
 
 void CopyFiller::put(std::size_t table, Bytes key, Bytes value) {
@@ -55,16 +56,16 @@ void CopyFiller::commit() {
   end_copy();
   // Faster than with the rows, and the index has its rows in order.
   for (const std::string& table : tables_) {
-    (void)execute(client_.get(), address_, "ALTER TABLE " + table + " ADD PRIMARY KEY (k)");
+    (void)execute(caller(), "ALTER TABLE " + table + " ADD PRIMARY KEY (k)", {},
+                  ServerWaits::For::bulk);
   }
-  (void)execute(client_.get(), address_, "COMMIT");
+  (void)execute(caller(), "COMMIT", {}, ServerWaits::For::bulk);
 }
 
 void CopyFiller::begin_copy(std::size_t table) {
   using namespace std::string_view_literals;
   // Frozen: the first reads need not mark the rows as committed.
-  (void)execute(client_.get(), address_,
-                "COPY " + tables_[table] + " FROM STDIN (FORMAT binary, FREEZE)");
+  (void)execute(caller(), "COPY " + tables_[table] + " FROM STDIN (FORMAT binary, FREEZE)");
   copied_ = table;
   buffer_ = "PGCOPY\n\377\r\n\0"sv;
   append(buffer_, std::int32_t{0});  // flags
@@ -76,8 +77,12 @@ void CopyFiller::end_copy() {
   copied_ = tables_.size();
   append(buffer_, std::int16_t{-1});
   flush();
-  bool ok = PQputCopyEnd(client_.get(), nullptr) == 1;
-  while (const Answer answer{PQgetResult(client_.get())}) {
+  const auto send_end = [this] { return PQputCopyEnd(client_.get(), nullptr); };
+  bool ok = send(send_end);
+  while (true) {
+    await_result(caller(), ServerWaits::For::bulk);
+    const Answer answer{PQgetResult(client_.get())};
+    if (answer == nullptr) return;
     ok = ok && PQresultStatus(answer.get()) == PGRES_COMMAND_OK;
     if (!ok) throw std::runtime_error(describe_error(client_.get(), answer.get(), address_));
   }
@@ -89,10 +94,20 @@ void CopyFiller::add(Bytes field) {
 }
 
 void CopyFiller::flush() {
-  if (PQputCopyData(client_.get(), buffer_.data(), static_cast<int>(buffer_.size())) != 1) {
-    throw std::runtime_error(describe_error(client_.get(), nullptr, address_));
-  }
+  const auto send_rows = [this] {
+    return PQputCopyData(client_.get(), buffer_.data(), static_cast<int>(buffer_.size()));
+  };
+  if (!send(send_rows)) throw std::runtime_error(describe_error(client_.get(), nullptr, address_));
   buffer_.clear();
+}
+
+template <class Send>
+bool CopyFiller::send(Send call) {
+  int accepted = call();
+  for (; accepted == 0; accepted = call()) {  // what is queued fills its buffer
+    heddle::store::flush(caller(), ServerWaits::For::statement);
+  }
+  return accepted == 1;
 }
 
 }  // namespace heddle::store

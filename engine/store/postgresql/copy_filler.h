@@ -16,7 +16,8 @@ class CopyFiller final : public Filler {
  public:
   /// @param schema the schema of the tables, in SQL
   /// @throws std::runtime_error naming the server and the cure
-  CopyFiller(const StoreSetup& setup, const Address& address, const std::string& schema);
+  CopyFiller(const StoreSetup& setup, const Address& address, ServerWaits& waits,
+             const std::string& schema);
 
   void put(std::size_t table, Bytes key, Bytes value) override;
   void commit() override;
@@ -26,8 +27,13 @@ class CopyFiller final : public Filler {
   void end_copy();
   void add(Bytes field);
   void flush();
+  /// Calls a function of libpq that sends, until it has accepted all. False: it has failed.
+  template <class Send>
+  bool send(Send call);
+  [[nodiscard]] Caller caller() { return {client_.get(), address_, waits_}; }
 
   Address address_;
+  ServerWaits& waits_;
   Client client_;
   std::vector<std::string> tables_;  ///< in SQL
   std::size_t copied_;               ///< the table that is being copied; their number: none

@@ -1,8 +1,12 @@
 #include "store/postgresql/handle.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace heddle::store {
@@ -93,21 +97,76 @@ Client connect_to(const Address& address) {
   if (PQstatus(client.get()) != CONNECTION_OK) {
     throw std::runtime_error(describe_error(client.get(), nullptr, address));
   }
+  // Nor does a call wait until the server has taken what it sends.
+  PQsetnonblocking(client.get(), 1);
   return client;
 }
 
-Answer execute(PGconn* client, const Address& address, const std::string& sql,
-               std::initializer_list<std::string> parameters) {
+namespace {
+
+/// Waits until the connection has something to read or to write, whichever it needs.
+void await_socket(const Caller& caller, bool unsent, ServerWaits::Clock::time_point begun,
+                  ServerWaits::For what) {
+  constexpr int kBetweenChecksMs = 10;
+  const auto wanted = static_cast<short>(POLLIN | (unsent ? POLLOUT : 0));
+  pollfd ready{.fd = PQsocket(caller.client), .events = wanted, .revents = 0};
+  while (poll(&ready, 1, kBetweenChecksMs) <= 0) {
+    const std::string why = caller.waits.reason_to_end(begun, what, caller.address.where());
+    if (why.empty()) continue;
+    (void)shutdown(ready.fd, SHUT_RDWR);  // nothing that follows waits for an answer again
+    throw std::runtime_error(why);
+  }
+  if ((ready.revents & ~POLLOUT) != 0 && PQconsumeInput(caller.client) == 0) {
+    throw std::runtime_error(describe_error(caller.client, nullptr, caller.address));
+  }
+}
+
+/// Whether something is left to send.
+bool has_unsent(const Caller& caller) {
+  const int left = PQflush(caller.client);
+  if (left < 0) throw std::runtime_error(describe_error(caller.client, nullptr, caller.address));
+  return left != 0;
+}
+
+}  // namespace
+
+void flush(const Caller& caller, ServerWaits::For what) {
+  const auto begun = ServerWaits::Clock::now();
+  while (has_unsent(caller)) await_socket(caller, true, begun, what);
+}
+
+void await_result(const Caller& caller, ServerWaits::For what) {
+  const auto begun = ServerWaits::Clock::now();
+  for (bool unsent = has_unsent(caller); unsent || PQisBusy(caller.client) == 1;
+       unsent = has_unsent(caller)) {
+    await_socket(caller, unsent, begun, what);
+  }
+}
+
+Answer execute(const Caller& caller, const std::string& sql,
+               std::initializer_list<std::string> parameters, ServerWaits::For what) {
+  PGconn* client = caller.client;
   std::vector<const char*> values;
   for (const std::string& each : parameters) values.push_back(each.c_str());
-  Answer answer(values.empty() ? PQexec(client, sql.c_str())
-                               : PQexecParams(client, sql.c_str(), static_cast<int>(values.size()),
-                                              nullptr, values.data(), nullptr, nullptr, 0));
-  const ExecStatusType status = PQresultStatus(answer.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN) {
-    throw std::runtime_error(describe_error(client, answer.get(), address));
+  const int accepted = values.empty()
+                           ? PQsendQuery(client, sql.c_str())
+                           : PQsendQueryParams(client, sql.c_str(), static_cast<int>(values.size()),
+                                               nullptr, values.data(), nullptr, nullptr, 0);
+  if (accepted == 0) throw std::runtime_error(describe_error(client, nullptr, caller.address));
+  Answer last;
+  while (true) {
+    await_result(caller, what);
+    Answer next(PQgetResult(client));
+    if (next == nullptr) break;
+    last = std::move(next);
+    // The rows are sent next.
+    if (PQresultStatus(last.get()) == PGRES_COPY_IN) return last;
   }
-  return answer;
+  const ExecStatusType status = PQresultStatus(last.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+    throw std::runtime_error(describe_error(client, last.get(), caller.address));
+  }
+  return last;
 }
 
 Status status_of(std::string_view sqlstate) {

@@ -1,12 +1,15 @@
 #include "store/postgresql/pipeline.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "store/postgresql/run_schema.h"
 
 namespace heddle::store {
 
@@ -17,13 +20,14 @@ constexpr std::size_t kMostParameters = 3;
 
 }  // namespace
 
-Pipeline::Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop,
-                   std::atomic<std::uint64_t>& round_trips)
+Pipeline::Pipeline(Client client, Address address, RunSchema& schema, ServerWaits& waits,
+                   const std::atomic<std::uint64_t>* stop, std::atomic<std::uint64_t>& round_trips)
     : client_(std::move(client)),
       address_(std::move(address)),
+      schema_(schema),
+      waits_(waits),
       stop_(stop->load(std::memory_order_relaxed) == 0 ? stop : nullptr),
-      round_trips_(round_trips),
-      cancel_(PQgetCancel(client_.get())) {
+      round_trips_(round_trips) {
   PQenterPipelineMode(client_.get());
 }
 
@@ -92,7 +96,7 @@ Status Pipeline::read_answers() {
 }
 
 Status Pipeline::read_answer(const Sent& sent) {
-  if (!await_answer()) return Status::lost;
+  if (!await_answer(sent.command)) return Status::lost;
   Answer answer(PQgetResult(client_.get()));
   if (answer == nullptr || PQstatus(client_.get()) == CONNECTION_BAD) {
     return lose(describe_error(client_.get(), answer.get(), address_));
@@ -100,7 +104,7 @@ Status Pipeline::read_answer(const Sent& sent) {
   const Status status = judge(sent, std::move(answer));
   if (status == Status::lost || sent.command == Command::end) return status;
   // The answers of a command end with nothing.
-  if (!await_answer()) return Status::lost;
+  if (!await_answer(sent.command)) return Status::lost;
   const Answer nothing(PQgetResult(client_.get()));
   return nothing == nullptr ? status : lose("store postgresql: an answer of an unknown kind");
 }
@@ -136,29 +140,47 @@ Status Pipeline::judge(const Sent& sent, Answer answer) {
   return status;
 }
 
-bool Pipeline::await_answer() {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds kPatience{5};
+bool Pipeline::await_answer(Command first) {
+  using Clock = ServerWaits::Clock;
   constexpr int kBetweenChecksMs = 10;
+  const auto begun = Clock::now();
   std::optional<Clock::time_point> cancelled;
   while (PQisBusy(client_.get()) == 1) {
-    pollfd ready{.fd = PQsocket(client_.get()), .events = POLLIN, .revents = 0};
-    if (poll(&ready, 1, kBetweenChecksMs) > 0 && PQconsumeInput(client_.get()) == 0) {
+    const int unsent = PQflush(client_.get());
+    const auto wanted = static_cast<short>(POLLIN | (unsent == 1 ? POLLOUT : 0));
+    pollfd ready{.fd = PQsocket(client_.get()), .events = wanted, .revents = 0};
+    if (unsent < 0 || (poll(&ready, 1, kBetweenChecksMs) > 0 && (ready.revents & ~POLLOUT) != 0 &&
+                       PQconsumeInput(client_.get()) == 0)) {
       (void)lose(describe_error(client_.get(), nullptr, address_));
       return false;
     }
-    if (ready.revents != 0 || !is_over()) continue;
-    if (!cancelled) {
+    if (ready.revents != 0) continue;
+    std::string why;
+    if (stop_ == nullptr) {
+      why = waits_.reason_to_end(begun, ServerWaits::For::statement, address_.where());
+    } else if (is_over() && !cancelled) {
       cancelled = Clock::now();
-      std::array<char, 256> ignored;  // a server that is gone has nothing to cancel
-      (void)PQcancel(cancel_.get(), ignored.data(), static_cast<int>(ignored.size()));
-    } else if (Clock::now() - *cancelled > kPatience) {
-      (void)lose("store postgresql: the server does not answer (" + address_.where() +
-                 "); check that it is not stopped");
+      schema_.end_statement_of(PQbackendPID(client_.get()));
+    } else if (cancelled && Clock::now() - *cancelled > waits_.longest_to_end()) {
+      why = waits_.silence(operation(first), begun, address_.where());
+    }
+    if (!why.empty()) {
+      (void)shutdown(ready.fd, SHUT_RDWR);  // nothing that follows waits for an answer again
+      (void)lose(std::move(why));
       return false;
     }
   }
   return true;
+}
+
+const char* Pipeline::operation(Command first) const {
+  bool reads = first == Command::query;
+  bool commits = first == Command::commit;
+  for (const Sent& sent : sent_) {
+    reads = reads || sent.command == Command::query;
+    commits = commits || sent.command == Command::commit;
+  }
+  return commits ? "a commit" : reads ? "a read" : "a statement";
 }
 
 Status Pipeline::lose(std::string why) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -12,6 +11,8 @@
 #include "store/postgresql/handle.h"
 
 namespace heddle::store {
+
+class RunSchema;
 
 /// A connection in libpq's pipeline mode: commands are collected, and a round trip sends them and
 /// reads what became of them.
@@ -30,11 +31,12 @@ class Pipeline {
     end,       ///< of a round trip
   };
 
+  /// @param schema it can end what the server executes for this connection
   /// @param stop nonzero: every wait must end, unless it is so already: after a run its rows are
   ///             copied back
   /// @param round_trips is increased by each
-  Pipeline(Client client, Address address, const std::atomic<std::uint64_t>* stop,
-           std::atomic<std::uint64_t>& round_trips);
+  Pipeline(Client client, Address address, RunSchema& schema, ServerWaits& waits,
+           const std::atomic<std::uint64_t>* stop, std::atomic<std::uint64_t>& round_trips);
 
   void add_prepare(const std::string& name, const std::string& sql, bool& prepared);
   /// Adds a prepared statement, with binary parameters and results.
@@ -57,9 +59,6 @@ class Pipeline {
   Status lose(std::string why);
 
  private:
-  struct FreeCancel {
-    void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
-  };
   struct Sent {
     Command command;
     bool* prepared;
@@ -70,7 +69,9 @@ class Pipeline {
   [[nodiscard]] Status judge(const Sent& sent, Answer answer);
   /// Waits until PQgetResult() need not. After the end of the run it cancels the command that the
   /// server executes. False: the connection is lost.
-  bool await_answer();
+  bool await_answer(Command first);
+  /// What the answers are of that have not been read, as messages name it.
+  [[nodiscard]] const char* operation(Command first) const;
   bool added(int accepted, Command command, bool* prepared = nullptr);
 
   Client client_;
@@ -79,11 +80,12 @@ class Pipeline {
     return stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0;  // carries no data
   }
 
+  RunSchema& schema_;
+  ServerWaits& waits_;
   const std::atomic<std::uint64_t>* stop_;  ///< nullptr: it is opened after the run
   std::atomic<std::uint64_t>& round_trips_;
   std::deque<Sent> sent_;  ///< what answers are missing for, also those that are not sent
   std::deque<Answer> answers_;
-  std::unique_ptr<PGcancel, FreeCancel> cancel_;
   bool lost_ = false;
   std::string error_;
 };

@@ -18,7 +18,7 @@ namespace heddle::store {
 class RunSchema {
  public:
   /// @throws std::runtime_error naming the server and the cure
-  explicit RunSchema(const Address& address);
+  RunSchema(const Address& address, ServerWaits& waits);
   RunSchema(const RunSchema&) = delete;
   RunSchema& operator=(const RunSchema&) = delete;
   ~RunSchema();
@@ -31,12 +31,17 @@ class RunSchema {
   /// How often the server has waited until its log was on disk; 0 if it does not say. It counts for
   /// all its databases. From any thread.
   [[nodiscard]] std::uint64_t syncs();
+  /// Ends what the server executes for a session. From any thread.
+  /// @param session the number of its process
+  void end_statement_of(int session);
 
  private:
+  [[nodiscard]] Caller caller() { return {client_.get(), address_, waits_}; }
   void sweep();
   [[nodiscard]] bool lock(const std::string& name);
 
   Address address_;
+  ServerWaits& waits_;
   std::mutex mutex_;  ///< one command at a time
   Client client_;
   std::string name_;

@@ -28,15 +28,16 @@ class PostgresqlStore final : public Store {
         server_(setup.dsn.empty() ? PrivateServer::of_process(kPostgresqlServer, settings(setup))
                                   : nullptr),
         address_(server_ == nullptr ? Address::of_user(setup.dsn) : address_in(server_->folder())),
-        schema_(address_) {
+        waits_(kPostgresqlServer.store, setup),
+        schema_(address_, waits_) {
     schema_.require_connections(setup.connections);
   }
 
   std::unique_ptr<Filler> fill() override {
-    return std::make_unique<CopyFiller>(setup_, address_, schema_.name());
+    return std::make_unique<CopyFiller>(setup_, address_, waits_, schema_.name());
   }
   std::unique_ptr<Connection> connect() override {
-    return std::make_unique<PostgresqlConnection>(setup_, address_, schema_.name(), round_trips_);
+    return std::make_unique<PostgresqlConnection>(setup_, address_, schema_, waits_, round_trips_);
   }
   /// A wait in the server ends when its connection is interrupted.
   void wake() override {}
@@ -51,13 +52,15 @@ class PostgresqlStore final : public Store {
     return {.place = std::filesystem::path(setup.folder).parent_path(),
             // It is a setting of the session otherwise.
             .durability = setup.durability == Durability::off ? Durability::off : Durability::full,
-            .connections = setup.connections};
+            .connections = setup.connections,
+            .interrupted = setup.interrupted};
   }
 
   StoreSetup setup_;
   std::atomic<std::uint64_t> round_trips_ = 0;  ///< of all connections
   std::shared_ptr<PrivateServer> server_;       ///< nullptr: it is the user's
   Address address_;
+  ServerWaits waits_;
   mutable RunSchema schema_;  ///< its connection serves a reader of statistics too
 };
 

@@ -124,10 +124,12 @@ Child::~Child() {
     keeper_.detach();  // the copy has no such thread
     return;
   }
-  constexpr std::chrono::seconds kPatience{5};
+  // PostgreSQL kills a process of its own that is stopped after five.
+  constexpr std::chrono::seconds kPatience{10};
   {
     std::unique_lock lock(mutex_);
     signal(SIGQUIT);
+    signal(SIGCONT);
     if (!changed_.wait_for(lock, kPatience, [this] { return status_.has_value(); })) {
       signal(SIGKILL);
     }
@@ -140,9 +142,14 @@ bool Child::has_ended() const {
   return status_.has_value();
 }
 
-int Child::wait() {
+int Child::wait(const std::function<void()>& give_up) {
+  constexpr std::chrono::milliseconds kBetweenChecks{10};
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return status_.has_value(); });
+  while (!changed_.wait_for(lock, kBetweenChecks, [this] { return status_.has_value(); })) {
+    lock.unlock();
+    give_up();
+    lock.lock();
+  }
   return *status_;
 }
 

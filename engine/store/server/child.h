@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,12 +32,14 @@ class Child {
   explicit Child(Program program);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  /// Ends it with SIGQUIT, and with SIGKILL if it has not ended after some seconds.
+  /// Ends it with SIGQUIT, also if it is stopped, and with SIGKILL if it has not ended after some
+  /// seconds.
   ~Child();
 
   [[nodiscard]] bool has_ended() const;
   /// Waits for its end and returns its exit status; -1: it was killed.
-  int wait();
+  /// @param give_up is asked every few milliseconds; if it throws, so does this
+  int wait(const std::function<void()>& give_up);
 
  private:
   /// Starts the program and waits for its end. The system kills a process with the thread that has

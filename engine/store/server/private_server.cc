@@ -48,6 +48,11 @@ PrivateServer::PrivateServer(const ServerKind& kind, const Settings& settings)
   create();
   start();
   await_start();
+  settings_.interrupted = nullptr;  // it is of the run that needs the server first
+}
+
+void PrivateServer::require_uninterrupted() const {
+  if (settings_.interrupted && settings_.interrupted()) refuse("interrupted while it was started");
 }
 
 std::shared_ptr<PrivateServer> PrivateServer::of_process(const ServerKind& kind,
@@ -94,7 +99,15 @@ void PrivateServer::create() {
   if (command.empty()) return;
   const std::string name = std::filesystem::path(command.front()).filename().string();
   Child creates(program(std::move(command)));
-  if (creates.wait() == 0) return;
+  constexpr std::chrono::minutes kPatience{5};
+  const auto last = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up = [&] {
+    require_uninterrupted();
+    if (std::chrono::steady_clock::now() <= last) return;
+    refuse(name + " has not ended after five minutes in " + folder().string() +
+           "; name a folder on a faster disk with folder=");
+  };
+  if (creates.wait(give_up) == 0) return;
   refuse(name + " failed in " + folder().string() + ": " + complaint() +
          "; name a folder with space that the server's user may reach with folder=");
 }
@@ -117,6 +130,7 @@ void PrivateServer::await_start() {
       const std::string why = kind_.refusal(folder());
       if (!why.empty()) refuse("the server in " + folder().string() + " can't be used: " + why);
     }
+    require_uninterrupted();
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

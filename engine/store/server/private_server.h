@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,8 @@ class PrivateServer {
   struct Settings {
     std::filesystem::path place;  ///< the folder that its own is made in
     Durability durability = Durability::full;
-    std::size_t connections = 1;  ///< it accepts at least as many
+    std::size_t connections = 1;             ///< it accepts at least as many
+    std::function<bool()> interrupted = {};  ///< StoreSetup::interrupted, while it starts
   };
 
   /// Creates the database and starts the server, which takes up to a second or two.
@@ -63,6 +65,8 @@ class PrivateServer {
   [[nodiscard]] bool is_like(const Settings& settings) const;
   [[nodiscard]] bool serves(const Settings& settings) const;
   void require_short_socket() const;
+  /// @throws std::runtime_error if its start was interrupted
+  void require_uninterrupted() const;
   void create();
   void start();
   void await_start();

@@ -39,6 +39,8 @@ constexpr std::string_view name_of(Victim victim) {
     case Victim::server: return "the server";
     case Victim::session: return "a process of the server";
     case Victim::both: return "Heddle and the server";
+    case Victim::silent_server: return "the server, which is stopped,";
+    case Victim::silent_session: return "a session, which is stopped,";
   }
   return "";
 }
@@ -99,7 +101,8 @@ class Place {
     using M = ThreadsMachine;
     RunOptions options{.protocol = "external",
                        .protocol_options = store::test::options_of(run.store),
-                       .seconds = std::chrono::duration<double>(kPatience).count()};
+                       .seconds = std::chrono::duration<double>(kPatience).count(),
+                       .watchdog_s = run.watchdog_s};
     if (dsn.empty()) {
       options.protocol_options["folder"] = place.string();
     } else {
@@ -229,7 +232,17 @@ void kill_now(const KilledRun& run, pid_t heddle, pid_t server) {
       kill(server, SIGKILL);
       kill(heddle, SIGKILL);
       break;
+    case Victim::silent_server:
+      kill(server, SIGSTOP);  // first: it starts no others
+      for (const pid_t session : children_of(server)) kill(session, SIGSTOP);
+      break;
+    case Victim::silent_session: kill(children_of(server).back(), SIGSTOP); break;
   }
+}
+
+/// A process that is stopped does not end with the others.
+void kill_all_in(const fs::path& folder) {
+  for (const pid_t process : processes_in(folder)) kill(process, SIGKILL);
 }
 
 void await_end_of_processes_in(const fs::path& folder) {
@@ -316,10 +329,17 @@ Remains remains_of(const KilledRun& run) {
   const fs::path folder = database_folder(run.store, place.path());
   if (folder.empty()) throw std::runtime_error("the run has left no database");
   if (server != 0) remains.server_folder = folder.string();
+  if (is_silent(run.victim)) kill_all_in(folder);
   await_end_of_processes_in(folder);
   remains.found = read_back(run.store, folder, command);
   return remains;
 }
+
+bool is_silent(Victim victim) {
+  return victim == Victim::silent_server || victim == Victim::silent_session;
+}
+
+bool survives(Victim victim) { return victim != Victim::heddle && victim != Victim::both; }
 
 std::vector<std::string> faults_in(const Remains& remains) {
   std::vector<std::string> faults = remains.found.damage;
@@ -364,6 +384,10 @@ KilledRun draw(const std::string& store, std::uint64_t number) {
   run.merge = number % 2 == 0 ? 1 : kMostMerged;
   run.locks = number / 2 % 2 != 0;
   run.after_ms = static_cast<double>(random.next() % (kLongestMs * 1000)) / 1000;
+  // Of PostgreSQL `normal` keeps the last commits in the memory of the server.
+  if (store != "postgresql" && number / 4 % 2 != 0) {
+    run.durability = store == "sqlite" ? "off" : "normal";
+  }
   if (store == "postgresql") {
     run.victim = static_cast<Victim>(random.next() % 4);
   } else if (store == "mariadb") {

@@ -11,12 +11,14 @@
 
 namespace heddle::killed {
 
-/// What is killed.
+/// What is killed or stopped.
 enum class Victim : std::uint8_t {
-  heddle,   ///< the process that runs the transactions
-  server,   ///< the store's server
-  session,  ///< a process of PostgreSQL's server
-  both,     ///< Heddle and the server
+  heddle,          ///< the process that runs the transactions
+  server,          ///< the store's server
+  session,         ///< a process of PostgreSQL's server
+  both,            ///< Heddle and the server
+  silent_server,   ///< it is stopped: its connections stay open, and nothing is answered
+  silent_session,  ///< as above, one session of PostgreSQL's
 };
 
 /// A run that is killed while it commits transactions.
@@ -26,7 +28,8 @@ struct KilledRun {
   std::size_t merge = 1;
   bool locks = false;  ///< locks=hints
   Victim victim = Victim::heddle;
-  double after_ms = 0;  ///< from its first commit that is counted
+  double watchdog_s = 60;  ///< RunOptions::watchdog_s
+  double after_ms = 0;     ///< from its first commit that is counted
 
   [[nodiscard]] std::string describe() const;
 };
@@ -47,6 +50,10 @@ struct Remains {
 /// Starts a run in a process of its own, kills, and reads what is in the database then.
 /// @throws std::runtime_error if the run ends early, or if its database can't be opened again
 [[nodiscard]] Remains remains_of(const KilledRun& run);
+
+/// Whether the run of a victim ends by itself.
+[[nodiscard]] bool survives(Victim victim);
+[[nodiscard]] bool is_silent(Victim victim);
 
 /// The faults in what a killed run has left: nothing that was acknowledged may be missing, nothing
 /// may be there in part or twice, and little that was not acknowledged.

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,16 @@ TEST_P(ManyKilledRuns, LoseNothingThatWasAcknowledged) {
     SCOPED_TRACE("run " + std::to_string(number));
     expect_no_faults(draw(GetParam(), number));
     if (IsSkipped()) return;
+  }
+}
+
+/// The watchdog of the run finds a server that says nothing.
+TEST(ManyKilledRuns, EndWhenTheServerIsSilent) {
+  constexpr double kAfterMs = 50;
+  for (const auto& [store, victim] : {std::pair{"postgresql", Victim::silent_server},
+                                      std::pair{"postgresql", Victim::silent_session},
+                                      std::pair{"mariadb", Victim::silent_server}}) {
+    expect_no_faults({.store = store, .victim = victim, .watchdog_s = 2, .after_ms = kAfterMs});
   }
 }
 

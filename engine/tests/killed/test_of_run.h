@@ -26,9 +26,11 @@ inline void expect_no_faults(const KilledRun& run) {
   if (remains.missing) GTEST_SKIP() << *remains.missing;
   EXPECT_FALSE(remains.acknowledged.empty());
   for (const std::string& fault : faults_in(remains)) ADD_FAILURE() << fault;
-  const bool survives = run.victim == Victim::server || run.victim == Victim::session;
-  EXPECT_EQ(remains.ended, survives) << remains.failure;
-  if (!survives) return;
+  EXPECT_EQ(remains.ended, survives(run.victim)) << remains.failure;
+  if (!survives(run.victim)) return;
+  EXPECT_EQ(remains.failure.find(" the server has not answered for ") != std::string::npos,
+            is_silent(run.victim))
+      << remains.failure;
   EXPECT_EQ(remains.failure.find("store " + run.store + ": "), 0U) << remains.failure;
   EXPECT_NE(remains.failure.find(remains.server_folder), std::string::npos) << remains.failure;
   // Those that ended last have not been acknowledged: their workers have begun none after them.

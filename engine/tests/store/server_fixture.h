@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "killed/processes.h"
 #include "store/opened_stores.h"
 #include "store/store_fixture.h"
 
@@ -93,9 +94,20 @@ class OwnServerFixture : public ServerFixture {
     std::filesystem::remove_all(place_);
   }
 
-  void stop_server() const {
+  [[nodiscard]] pid_t server_process() const {
     pid_t process = 0;
     std::ifstream(server_ / tested_.pid) >> process;
+    return process;
+  }
+  /// Sends a signal to the processes of the server, those that it has started after it.
+  void signal_server(int number) const {
+    const pid_t process = server_process();
+    ASSERT_EQ(kill(process, number), 0);
+    for (const pid_t each : killed::children_of(process)) (void)kill(each, number);
+  }
+
+  void stop_server() const {
+    const pid_t process = server_process();
     if (process == 0) return;
     ASSERT_EQ(kill(process, SIGQUIT), 0);
     while (std::filesystem::exists(server_ / tested_.pid)) {

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -91,10 +94,82 @@ TEST_P(OwnServerTest, StartsAnotherServerAfterOneThatIsGone) {
   EXPECT_EQ(committed(10), 100U);
 }
 
+/// Its processes are stopped: the connections stay open, and nothing is answered.
+class SilentServerTest : public OwnServerTest {
+ protected:
+  static constexpr double kSilenceS = 0.3;
+
+  void TearDown() override {
+    if (!server_.empty()) signal_server(SIGCONT);
+    OwnServerTest::TearDown();
+  }
+  [[nodiscard]] static StoreSetup impatient() {
+    return {.durability = Durability::off, .silence_s = kSilenceS};
+  }
+  static void expect_silence(const std::string& error, const std::string& operation) {
+    EXPECT_NE(error.find(": the server has not answered for "), std::string::npos) << error;
+    EXPECT_NE(error.find(" s to " + operation + " ("), std::string::npos) << error;
+    EXPECT_NE(error.find("check that it is not stopped"), std::string::npos) << error;
+  }
+};
+
+TEST_P(SilentServerTest, EndsTheTransactionsOfARunThatIsOver) {
+  open(impatient(), place_);
+  const auto one = store_->connect();
+  ASSERT_EQ(one->begin(Access::read_write), Status::ok);
+  EXPECT_EQ(get(*one, 10), 100U);
+  EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
+  signal_server(SIGSTOP);
+  std::thread monitor([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop_ = 1;
+  });
+  EXPECT_EQ(one->commit(), Status::lost);
+  monitor.join();
+  expect_silence(one->error(), "a commit");
+  EXPECT_NE(one->error().find(server_.string()), std::string::npos) << one->error();
+  one->rollback();
+  EXPECT_EQ(store_->syncs(), 0U) << "it returns";
+}
+
+TEST_P(SilentServerTest, EndsTheReadsAfterTheRun) {
+  open(impatient(), place_);
+  stop_ = 1;
+  const auto reader = store_->connect();
+  ASSERT_EQ(reader->begin(Access::read_only), Status::ok);
+  EXPECT_EQ(get(*reader, 10), 100U);
+  signal_server(SIGSTOP);
+  std::array<std::byte, 8> value{};
+  EXPECT_EQ(reader->get(kTable, bytes_of(10), RowLock::shared, value), Status::lost);
+  expect_silence(reader->error(), "a statement");
+}
+
+TEST_P(SilentServerTest, EndsTheFilling) {
+  StoreSetup setup = impatient();
+  setup.tables = {{"EMPTY", 8, 8}};
+  setup.folder = folder_->path().string();
+  setup.stop = &stop_;
+  const auto store = find_store(tested_.store)(setup);
+  const auto filler = store->fill();
+  signal_server(SIGSTOP);
+  std::string error;
+  try {
+    // More than the sockets hold.
+    for (std::uint64_t key = 0; key < 1'000'000; ++key) {
+      filler->put(kEmpty, bytes_of(key), bytes_of(key));
+    }
+    filler->commit();
+  } catch (const std::exception& refused) {
+    error = refused.what();
+  }
+  expect_silence(error, "a statement");
+}
+
 const auto kServers = testing::Values(kPostgresql, kMariadb);
 const auto name_of = [](const auto& test) { return test.param.store; };
 INSTANTIATE_TEST_SUITE_P(Stores, ServerTest, kServers, name_of);
 INSTANTIATE_TEST_SUITE_P(Stores, OwnServerTest, kServers, name_of);
+INSTANTIATE_TEST_SUITE_P(Stores, SilentServerTest, kServers, name_of);
 
 }  // namespace
 }  // namespace heddle::store::test
