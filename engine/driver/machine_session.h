@@ -115,8 +115,13 @@ class MachineSession final : public Session {
  private:
   using Ticks = typename M::Ticks;
 
-  /// A worker that waits for a silent server gives up after some seconds, one after the other.
-  static constexpr std::uint64_t kGraceOfStoresUs = 20'000'000;
+  /// A worker that waits for a silent server gives up after five seconds, and before that it may
+  /// have waited as long to cancel what the server does (store/server/waits.h).
+  static std::uint64_t grace_of_stores_us(const RunOptions& options) {
+    constexpr double kMostUs = 20e6;
+    constexpr double kWatchdogs = 24;
+    return static_cast<std::uint64_t>(std::min(kMostUs, kWatchdogs * options.watchdog_s * 1e6));
+  }
 
   void usable() const {
     if (stuck_) throw StuckError("this session has a stuck worker; open a new one");
@@ -163,7 +168,7 @@ class MachineSession final : public Session {
     if constexpr (requires { crew.pin; }) {
       if (run->protocol->is_external()) {
         crew.take_turns = crew.pin = false;
-        crew.grace_us = std::max(crew.grace_us, kGraceOfStoresUs);
+        crew.grace_us = grace_of_stores_us(options);
       }
     }
     const bool left = M::run_crew(crew, work, [&] { return monitor.poll(is_interrupted()); });

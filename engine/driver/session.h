@@ -84,7 +84,8 @@ class Session {
 
   /// Runs the workload. `interrupted()` is called every few milliseconds; once it returns true the
   /// run ends and returns what it has measured.
-  /// @throws std::invalid_argument for inconsistent options; StuckError
+  /// @throws std::invalid_argument for inconsistent options; StuckError; std::runtime_error if an
+  ///         external store refuses, or if the run is interrupted before its workers start
   virtual Result run(const RunOptions& options, const std::function<bool()>& interrupted) = 0;
 
   /// Gives the running policy executor another policy, without stopping it (from another thread).

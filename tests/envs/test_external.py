@@ -301,6 +301,7 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder(store: ServerStor
             running.wait()
 
 
+@pytest.mark.slow  # it waits for time limits
 @pytest.mark.parametrize("store", SERVERS)
 def test_a_run_whose_server_is_stopped_can_be_interrupted(store: ServerStore) -> None:
     with folder_for_a_server() as text:

@@ -126,11 +126,11 @@ void PrivateServer::await_start() {
       refuse("the server does not start in " + folder().string() + ": " + complaint() +
              "; name another folder with folder=, or a server with dsn=");
     }
+    require_uninterrupted();
     if (kind_.refusal != nullptr) {
       const std::string why = kind_.refusal(folder());
       if (!why.empty()) refuse("the server in " + folder().string() + " can't be used: " + why);
     }
-    require_uninterrupted();
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

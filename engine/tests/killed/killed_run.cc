@@ -247,8 +247,8 @@ void kill_all_in(const fs::path& folder) {
 
 void await_end_of_processes_in(const fs::path& folder) {
   const auto last = Clock::now() + kPatience;
-  // What the killed process has started is this one's now. A server takes one that has ended, and
-  // that nobody has waited for, for one that runs.
+  // What the killed process has started is this one's now, and must be waited for: a server takes a
+  // zombie for a server that runs.
   const auto some_run = [&folder] {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
@@ -331,7 +331,9 @@ Remains remains_of(const KilledRun& run) {
   if (server != 0) remains.server_folder = folder.string();
   if (is_silent(run.victim)) kill_all_in(folder);
   await_end_of_processes_in(folder);
-  remains.found = read_back(run.store, folder, command);
+  if (run.victim != Victim::silent_session) {
+    remains.found = read_back(run.store, folder, command);
+  }
   return remains;
 }
 
@@ -342,10 +344,12 @@ bool is_silent(Victim victim) {
 bool survives(Victim victim) { return victim != Victim::heddle && victim != Victim::both; }
 
 std::vector<std::string> faults_in(const Remains& remains) {
-  std::vector<std::string> faults = remains.found.damage;
+  if (!remains.found) return {};
+  const Found& rows = *remains.found;
+  std::vector<std::string> faults = rows.damage;
   std::map<std::uint64_t, std::uint64_t> times;
   std::map<std::uint64_t, std::uint64_t> counted;
-  for (const Entry& entry : remains.found.entries) {
+  for (const Entry& entry : rows.entries) {
     ++times[entry.key];
     ++counted[entry.counter];
   }
@@ -366,9 +370,9 @@ std::vector<std::string> faults_in(const Remains& remains) {
     faults.push_back("there and never acknowledged: " + joined(unknown));
   }
   for (std::uint64_t counter = 0; counter < kCounters; ++counter) {
-    const auto found = remains.found.counters.find(counter);
-    const std::uint64_t value = found == remains.found.counters.end() ? 0 : found->second;
-    if (found == remains.found.counters.end() || value != counted[counter]) {
+    const auto found = rows.counters.find(counter);
+    const std::uint64_t value = found == rows.counters.end() ? 0 : found->second;
+    if (found == rows.counters.end() || value != counted[counter]) {
       faults.push_back("counter " + std::to_string(counter) + " is " + std::to_string(value) +
                        " with " + std::to_string(counted[counter]) + " entries");
     }

@@ -38,7 +38,8 @@ struct KilledRun {
 struct Remains {
   std::optional<std::string> missing = {};       ///< why the store can't be used here
   std::vector<std::uint64_t> acknowledged = {};  ///< the keys of what was counted as committed
-  Found found = {};
+  /// Nothing if only a session is silent: the run then drops its tables by another one.
+  std::optional<Found> found = {};
   std::size_t in_flight = 0;  ///< the transactions that may have committed without being counted
   /// What a run whose store was killed has ended with: `failure` of its result, or its error.
   std::string failure = {};

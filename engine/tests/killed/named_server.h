@@ -13,8 +13,8 @@ namespace heddle::killed {
 /// A MariaDB server that a run names with dsn=, and that outlives it.
 ///
 /// InnoDB keeps the first page of a new database in memory until a checkpoint, so that a server
-/// that is killed in its first moments can't open it again. Nobody needs the database of a server
-/// that Heddle has started then; this one has been shut down once before it serves.
+/// that is killed in its first moments can't open it again. This one has been shut down once before
+/// it serves. The database of a server that Heddle has started is removed anyway.
 class NamedServer {
  public:
   /// @param folder is made; its parent is one that the server's user may enter

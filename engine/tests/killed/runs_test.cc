@@ -50,9 +50,10 @@ TEST(KilledRunsFaults, AreFound) {
 
 Remains two_entries() {
   Remains remains{.acknowledged = {entry_key(0, 0), entry_key(1, 0)}, .in_flight = 1};
-  remains.found.entries = {{.counter = 0, .key = entry_key(0, 0)},
-                           {.counter = 2, .key = entry_key(1, 0)}};
-  remains.found.counters = {{0, 1}, {1, 0}, {2, 1}, {3, 0}};
+  remains.found.emplace();
+  remains.found->entries = {{.counter = 0, .key = entry_key(0, 0)},
+                            {.counter = 2, .key = entry_key(1, 0)}};
+  remains.found->counters = {{0, 1}, {1, 0}, {2, 1}, {3, 0}};
   return remains;
 }
 
@@ -65,12 +66,12 @@ TEST(KilledRunsFaults, AreOfEveryKind) {
   EXPECT_EQ(faults_in(unacknowledged).front().find("there and never acknowledged: 1:"), 0U);
 
   Remains half = two_entries();
-  half.found.counters[0] = 2;
+  half.found->counters[0] = 2;
   EXPECT_EQ(faults_in(half), std::vector<std::string>{"counter 0 is 2 with 1 entries"});
 
   Remains twice = two_entries();
-  twice.found.entries.push_back(twice.found.entries.front());
-  twice.found.counters[0] = 2;
+  twice.found->entries.push_back(twice.found->entries.front());
+  twice.found->counters[0] = 2;
   EXPECT_EQ(faults_in(twice), std::vector<std::string>{"there twice: 1: 0"});
 }
 
