@@ -101,6 +101,15 @@ TEST(Hints, OfTpceAreTrue) {
       3000);
 }
 
+TEST(Hints, OfTheFullMixOfTpceAreTrue) {
+  expect_true_hints<Tpce>(TpceOptions::parse({{"customers", "100"},
+                                              {"trade_days", "1"},
+                                              {"mix", "full"},
+                                              {"theta", "0"},
+                                              {"market_orders", "60"}}),
+                          20'000);
+}
+
 TEST(Hints, OfYcsbAreTrue) {
   expect_true_hints<Ycsb>(YcsbOptions::parse({{"records", "300"},
                                               {"index", "ordered"},

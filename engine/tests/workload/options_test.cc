@@ -166,6 +166,11 @@ TEST(TpceOptions, ParsesAndRefuses) {
             "tpce: option 'customers' is '50'; allowed: an integer from 100 to 20000");
   EXPECT_EQ(error_of([] { TpceOptions::parse({{"customers", "250"}}); }),
             "tpce: option 'customers' is '250'; allowed: multiples of 100");
+  EXPECT_FALSE(TpceOptions::parse({{"trade_update", "20"}}).is_full());
+  EXPECT_TRUE(TpceOptions::parse({{"mix", "full"}, {"trade_update", "50"}}).is_full());
+  EXPECT_EQ(error_of([] { TpceOptions::parse({{"mix", "full"}, {"trade_update", "20"}}); }),
+            "tpce: option 'trade_update' is '20'; allowed: any with mix=polyjuice; with mix=full "
+            "they are 2 % of the transactions");
   EXPECT_EQ(error_of([] { TpceOptions::parse({{"theta", "4.5"}}); }),
             "tpce: option 'theta' is '4.5'; allowed: a number from 0 to 4");
 }

@@ -117,6 +117,22 @@ TEST(TpceSignature, HasThePapersStates) {
   EXPECT_EQ(Tpce<M>::type_names({}), names);
 }
 
+/// As many states as all of the artifact's types have.
+TEST(TpceSignature, OfTheFullMixHasTradeResultAfterThem) {
+  const TpceOptions full{.mix = TpceOptions::Mix::full};
+  Signature signature = Tpce<M>::signature(full);
+  ASSERT_EQ(signature.types.size(), 4U);
+  EXPECT_EQ(signature.types[3].accesses.size(), 51U);
+  EXPECT_EQ(signature.state_count(), 116U);
+  EXPECT_EQ(signature.access(tpce::kTradeResultReadOpenTrade).name, "read_open_trade");
+  EXPECT_EQ(signature.access(tpce::kTradeResultRemoveSummary).name, "remove_summary");
+  EXPECT_EQ(signature.access(tpce::kTradeResultInsertLongRestByAccount).name,
+            "insert_long_rest_by_account");
+  EXPECT_EQ(signature.access(tpce::kTradeResultInsertCash).name, "insert_cash");
+  signature.types.pop_back();
+  EXPECT_EQ(signature, Tpce<M>::signature({}));
+}
+
 TEST(YcsbSignature, IsTheSameForEveryOption) {
   YcsbOptions options;
   options.index = YcsbOptions::Index::ordered;

@@ -128,5 +128,57 @@ TEST_F(TpceConsistency, PriceOutOfRange) {
   EXPECT_EQ(violated(), (Names{"prices"}));
 }
 
+/// Those that only the full mix has rows for.
+class TpceFullConsistency : public test::Damage<Tpce> {
+ protected:
+  TpceFullConsistency() : Damage(database_) { database_.run(400); }
+
+  FullTables<ThreadsMachine>& full() { return *database_.workload().full_tables(); }
+  /// One that has closed a holding.
+  Key1 closing() {
+    Key1 found{};
+    full().holding_history.for_each([&](const Key1& key, const HoldingHistory& row) {
+      if (row.after == 0) found = key;
+    });
+    return found;
+  }
+
+  Alone<Tpce> database_{
+      TpceOptions::parse({{"customers", "100"}, {"trade_days", "1"}, {"mix", "full"}})};
+};
+
+TEST_F(TpceFullConsistency, HoldsAfterARun) { EXPECT_EQ(violated(), Names{}); }
+
+TEST_F(TpceFullConsistency, LostChangeOfAHolding) {
+  remove(full().holding_history, closing());
+  EXPECT_EQ(violated(), (Names{"holding history"}));
+}
+
+TEST_F(TpceFullConsistency, ChangeThatIsNotInTheIndex) {
+  const Key1 key = closing();
+  remove(full().history_by_holding, pair_key(second_of(key), first_of(key)));
+  EXPECT_EQ(violated(), (Names{"holding history"}));
+}
+
+TEST_F(TpceFullConsistency, HoldingThatChangedWithoutATrade) {
+  damage(full().holding_history, closing(), [](HoldingHistory& row) { row.after += 100; });
+  EXPECT_EQ(violated(), (Names{"holding history"}));
+}
+
+TEST_F(TpceFullConsistency, TradeThatIsSettledAtAnotherPrice) {
+  damage(tables().trade, make_key(5), [](Trade& row) { ++row.head.trade_price_cents; });
+  EXPECT_EQ(violated(), (Names{"settlements"}));
+}
+
+TEST_F(TpceFullConsistency, TaxThatWasNotWithheld) {
+  Key1 key{};
+  tables().trade.for_each([&](const Key1& each, const Trade& row) {
+    const Account& owner = *tables().account.find_quiescent(make_key(row.head.account));
+    if (row.head.status == Status::completed && owner.head.tax_status == kWithheld) key = each;
+  });
+  damage(tables().trade, key, [](Trade& row) { ++row.head.tax_cents; });
+  EXPECT_EQ(violated(), (Names{"settlements"}));
+}
+
 }  // namespace
 }  // namespace heddle::tpce

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "model/random.h"
-#include "workload/tpce/inputs.h"
+#include "workload/tpce/input_generator.h"
 #include "workload/tpce/people.h"
 
 namespace heddle::tpce {

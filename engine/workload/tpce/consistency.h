@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "workload/pair_key.h"
+#include "workload/tpce/fees.h"
+#include "workload/tpce/full_tables.h"
 #include "workload/tpce/keys.h"
 #include "workload/tpce/names.h"
 #include "workload/tpce/population.h"
@@ -30,6 +33,9 @@ class ConsistencyCheck {
         brokers_(scale.brokers()),
         cash_cents_(scale.accounts()) {}
 
+  /// Includes the tables of the full mix.
+  void include(const FullTables<M>& full) { full_ = &full; }
+
   [[nodiscard]] std::vector<std::string> run() {
     collect_trades();
     check_index(
@@ -45,6 +51,7 @@ class ConsistencyCheck {
     check_trades();
     check_brokers();
     check_holdings();
+    if (full_ != nullptr) check_holding_history();
     check_accounts();
     check_prices();
     return violations_.take();
@@ -64,6 +71,7 @@ class ConsistencyCheck {
     bool cash = false;
     std::uint8_t states = 0;  ///< a bit for each row of TRADE_HISTORY
     std::int64_t settled_cents = 0;
+    std::int64_t moved = 0;  ///< shares, by HOLDING_HISTORY
   };
   struct BrokerSums {
     std::int64_t trades = 0;
@@ -166,6 +174,12 @@ class ConsistencyCheck {
         violations_.add("settlements", "trade ", key.words[0], " is settled with '",
                         row.cash_type.view(), "'");
       }
+      const Account* const owner = account(trade->head.account);
+      if (owner != nullptr &&
+          row.amount_cents != settlement_cents(trade->head, owner->head.tax_status)) {
+        violations_.add("settlements", "trade ", key.words[0], " is settled with ",
+                        row.amount_cents, " cents, which is not its value without fees and taxes");
+      }
     });
   }
 
@@ -263,6 +277,53 @@ class ConsistencyCheck {
     }
   }
 
+  /// The changes by a completed trade add up to its shares; those of a holding to H_QTY, or to 0 if
+  /// it is closed.
+  void check_holding_history() {
+    full_->holding_history.for_each([&](const Key1& key, const HoldingHistory& row) {
+      Seen* const trade = find(first_of(key));
+      const IndexRow* const entry =
+          full_->history_by_holding.find_quiescent(pair_key(second_of(key), first_of(key)));
+      if (trade == nullptr || entry == nullptr || entry->number != first_of(key)) {
+        violations_.add("holding history", "trade ", first_of(key),
+                        " does not exist, or is not in the index");
+        return;
+      }
+      trade->moved += row.after - row.before;
+    });
+    for (const Seen& trade : trades_) {
+      const bool completed = trade.head.status == Status::completed;
+      const std::int64_t shares = completed ? trade.head.quantity : 0;
+      if (trade.moved != (is_sell(trade.head.type) ? -shares : shares)) {
+        violations_.add("holding history", "trade ", trade.id, " has moved ", trade.moved,
+                        " shares, and not ", shares);
+      }
+    }
+    check_chains();
+  }
+
+  void check_chains() {
+    std::size_t entries = 0;
+    std::map<std::uint64_t, std::int64_t> left;  // by holding: the changes of its quantity
+    full_->history_by_holding.for_each([&](const Key1& key, const IndexRow& row) {
+      ++entries;
+      const HoldingHistory* const change =
+          full_->holding_history.find_quiescent(pair_key(row.number, first_of(key)));
+      if (change != nullptr) left[first_of(key)] += change->after - change->before;
+    });
+    if (entries != full_->holding_history.count_quiescent()) {
+      violations_.add("holding history", "the index has rows without one");
+    }
+    tables_.holding.for_each(
+        [&](const Key1& key, const Holding& row) { left[key.words[0]] -= row.quantity; });
+    for (const auto& [holding, missing] : left) {
+      if (missing != 0) {
+        violations_.add("holding history", "holding ", holding, " has ", missing,
+                        " shares less than its changes leave");
+      }
+    }
+  }
+
   void check_accounts() {
     tables_.account.for_each([&](const Key1& key, const Account& row) {
       const std::int64_t due_cents = kOpeningBalance_cents + cash_cents_[key.words[0]];
@@ -291,6 +352,7 @@ class ConsistencyCheck {
   }
 
   const Tables<M>& tables_;
+  const FullTables<M>* full_ = nullptr;
   Scale scale_;
   std::uint32_t entries_per_feed_;
   std::vector<Seen> trades_;  // in the order of their numbers

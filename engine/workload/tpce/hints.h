@@ -6,11 +6,14 @@
 #include "model/hints.h"
 #include "workload/pair_key.h"
 #include "workload/tpce/inputs.h"
+#include "workload/tpce/keys.h"
 #include "workload/tpce/states.h"
+#include "workload/tpce/trade_result_states.h"
 
 namespace heddle::tpce {
 
-/// The securities of an order and of a feed; the trades of an update, or the start of its search.
+/// The securities of an order and of a feed; the trades of an update, or the start of its search;
+/// the rows that a result changes.
 inline void add_hints(const Input& input, Hints& hints) {
   using Frame = TradeUpdateInput::Frame;
   switch (input.type) {
@@ -32,6 +35,14 @@ inline void add_hints(const Input& input, Hints& hints) {
       }
       hints.add(update.frame == Frame::by_account ? kByAccountScanTrades : kBySymbolScanTrades,
                 pair_key(update.number, update.first_trade).words[0]);
+      return;
+    }
+    case Type::trade_result: {
+      const SubmittedTrade& trade = input.trade_result.trade;
+      hints.add(kTradeResultUpdateTrade, trade.trade);
+      hints.add(kTradeResultReadSummary,
+                holding_summary_key(trade.account, trade.security).words[0]);
+      hints.add(kTradeResultUpdateBroker, trade.broker);
       return;
     }
   }

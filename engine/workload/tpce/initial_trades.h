@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "model/random.h"
+#include "workload/tpce/fees.h"
+#include "workload/tpce/full_tables.h"
 #include "workload/tpce/keys.h"
 #include "workload/tpce/names.h"
 #include "workload/tpce/people.h"
@@ -29,10 +31,12 @@ class InitialTrades {
     std::int64_t commission_cents = 0;
   };
 
+  /// @param full nullptr: there is no HOLDING_HISTORY
   /// @param broker_of of each account
-  InitialTrades(Tables<M>& tables, const Scale& scale, std::uint64_t seed,
+  InitialTrades(Tables<M>& tables, FullTables<M>* full, const Scale& scale, std::uint64_t seed,
                 const std::vector<std::uint32_t>& broker_of)
       : tables_(tables),
+        full_(full),
         scale_(scale),
         random_(seed),
         broker_of_(broker_of),
@@ -51,7 +55,6 @@ class InitialTrades {
  private:
   /// A trade goes through its states at these times before it is completed.
   static constexpr std::uint64_t kStep_us = 1'000'000;
-  static constexpr std::uint64_t kDue_us = 2 * 8 * 3600 * std::uint64_t{1'000'000};
 
   struct Position {
     std::uint32_t trade;
@@ -105,9 +108,7 @@ class InitialTrades {
                          .is_lifo = random_.below(100) < 35},
                 .executor = executor_name(person_name(customer_of(account)))};
     trade_positions(id, trade.head);
-    const std::int64_t fees_cents =
-        std::int64_t{trade.head.charge_cents} + trade.head.commission_cents;
-    const std::int64_t amount_cents = (is_sell(type) ? value_cents : -value_cents) - fees_cents;
+    const std::int64_t amount_cents = settlement_cents(trade.head, kUntaxed);
 
     tables_.trade.load(make_key(id), trade);
     tables_.trade_by_account.load(pair_key(account, id), {id});
@@ -153,11 +154,21 @@ class InitialTrades {
       const std::int32_t closable = -sign * at->quantity;
       if (closable <= 0) break;  // all holdings of an account have one sign
       const std::int32_t closed = std::min(open, closable);
+      const std::int32_t before = at->quantity;
       at->quantity += sign * closed;
+      load_change(id, at->trade, {before, at->quantity});
       open -= closed;
       if (at->quantity == 0) positions.erase(at);
     }
-    if (open > 0) positions.push_back({id, sign * open, trade.trade_price_cents});
+    if (open == 0) return;
+    positions.push_back({id, sign * open, trade.trade_price_cents});
+    load_change(id, id, {0, sign * open});
+  }
+
+  void load_change(std::uint32_t id, std::uint32_t holding, const HoldingHistory& change) {
+    if (full_ == nullptr) return;
+    full_->holding_history.load(pair_key(id, holding), change);
+    full_->history_by_holding.load(pair_key(holding, id), {id});
   }
 
   void load_holdings() {
@@ -179,6 +190,7 @@ class InitialTrades {
   }
 
   Tables<M>& tables_;
+  FullTables<M>* full_;
   Scale scale_;
   Random random_;
   const std::vector<std::uint32_t>& broker_of_;

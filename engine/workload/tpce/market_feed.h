@@ -8,6 +8,7 @@
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/node_version.h"
+#include "workload/tpce/exchange.h"
 #include "workload/tpce/inputs.h"
 #include "workload/tpce/keys.h"
 #include "workload/tpce/states.h"
@@ -15,9 +16,13 @@
 
 namespace heddle::tpce {
 
+/// The orders that one feed submits; it leaves the others to the next.
+inline constexpr std::size_t kMostOrdersPerFeed = 100;
+
 /// What Market-Feed returns to the market.
 struct MarketFeedOutput {
   std::uint32_t submitted = 0;  ///< the orders whose limits the prices have reached
+  std::array<SubmittedTrade, kMostOrdersPerFeed> trades;  ///< they; the first `submitted` are set
 };
 
 /// The Market-Feed transaction: new prices, which submit the orders that waited for them.
@@ -27,14 +32,13 @@ struct MarketFeedOutput {
 template <class Txn, class M>
 class MarketFeedTransaction {
  public:
-  /// The orders that one feed submits; it leaves the others to the next.
-  static constexpr std::size_t kMostOrders = 100;
-
   MarketFeedTransaction(Txn& txn, Tables<M>& tables, const MarketFeedInput& input)
       : txn_(txn), tables_(tables), in_(input) {}
 
   Outcome run(MarketFeedOutput& output) {
-    if (!set_prices() || !find_orders() || !remove_requests() || !submit()) return txn_.stop();
+    if (!set_prices() || !find_orders() || !remove_requests(output) || !submit(output)) {
+      return txn_.stop();
+    }
     output.submitted = static_cast<std::uint32_t>(count_);
     return Outcome::commit;
   }
@@ -81,22 +85,29 @@ class MarketFeedTransaction {
 
   bool find(State state, const Tick& tick, OrderType type, std::uint32_t least_cents,
             std::uint32_t most_cents) {
-    if (count_ == kMostOrders) return true;
+    if (count_ == kMostOrdersPerFeed) return true;
     constexpr std::uint64_t kLastTrade = 0xffff'ffff;
     return txn_.template scan<IndexRow>(
         state, tables_.request_by_symbol, request_index_key(tick.security, type, least_cents, 0),
         request_index_key(tick.security, type, most_cents, kLastTrade), Order::ascending,
-        static_cast<std::uint32_t>(kMostOrders - count_), [&](const Key1&, const auto& row) {
+        static_cast<std::uint32_t>(kMostOrdersPerFeed - count_), [&](const Key1&, const auto& row) {
           orders_[count_++] = row;
           return true;
         });
   }
 
-  bool remove_requests() {
-    for (const Row<IndexRow>& order : orders()) {
+  bool remove_requests(MarketFeedOutput& output) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Row<IndexRow>& order = orders_[i];
       const auto request =
           txn_.read(kMarketFeedReadRequest, tables_.request, make_key(order->number));
       if (!request) return false;
+      output.trades[i] = {.trade = static_cast<std::uint32_t>(order->number),
+                          .account = 0,  // it is known when the trade has been read
+                          .security = request->security,
+                          .broker = request->broker,
+                          .quantity = request->quantity,
+                          .price_cents = request->bid_price_cents};
       const auto by_broker =
           txn_.read(kNoState, tables_.request_by_broker,
                     broker_request_key(request->broker, request->security, order->number));
@@ -111,11 +122,12 @@ class MarketFeedTransaction {
     return true;
   }
 
-  bool submit() {
-    for (const Row<IndexRow>& order : orders()) {
+  bool submit(MarketFeedOutput& output) {
+    for (std::size_t i = 0; i < count_; ++i) {
       const auto trade = txn_.template read<TradeHead>(kMarketFeedReadTrade, tables_.trade,
-                                                       make_key(order->number));
+                                                       make_key(orders_[i]->number));
       if (!trade) return false;
+      output.trades[i].account = trade->account;
       if (!txn_.update(kMarketFeedUpdateTrade, tables_.trade, trade, [&](TradeHead& row) {
             row.date_us = in_.date_us;
             row.status = Status::submitted;
@@ -137,7 +149,7 @@ class MarketFeedTransaction {
   Txn& txn_;
   Tables<M>& tables_;
   const MarketFeedInput& in_;
-  std::array<Row<IndexRow>, kMostOrders> orders_;  // the first `count_` are set
+  std::array<Row<IndexRow>, kMostOrdersPerFeed> orders_;  // the first `count_` are set
   std::size_t count_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/random.h"
+#include "workload/tpce/full_tables.h"
 #include "workload/tpce/initial_trades.h"
 #include "workload/tpce/keys.h"
 #include "workload/tpce/names.h"
@@ -22,8 +23,9 @@ inline constexpr std::int64_t kOpeningBalance_cents = 1'000'000'00;
 template <class M>
 class Population {
  public:
-  Population(Tables<M>& tables, const Scale& scale, std::uint64_t seed)
-      : tables_(tables), scale_(scale), seed_(seed) {}
+  /// @param full nullptr: only the tables of the mix of Polyjuice
+  Population(Tables<M>& tables, FullTables<M>* full, const Scale& scale, std::uint64_t seed)
+      : tables_(tables), full_(full), scale_(scale), seed_(seed) {}
 
   void load() {
     load_trade_types();
@@ -31,7 +33,7 @@ class Population {
     load_market();
     load_customers();
     const std::vector<std::uint32_t> broker_of = draw_brokers();
-    InitialTrades<M> trades(tables_, scale_, random_for(Part::trades).next(), broker_of);
+    InitialTrades<M> trades(tables_, full_, scale_, random_for(Part::trades).next(), broker_of);
     trades.load();
     load_accounts(broker_of, trades.cash_cents());
     for (std::uint32_t broker = 0; broker < scale_.brokers(); ++broker) {
@@ -148,6 +150,7 @@ class Population {
   }
 
   Tables<M>& tables_;
+  FullTables<M>* full_;
   Scale scale_;
   std::uint64_t seed_;
 };

@@ -53,10 +53,13 @@ struct Customer {
 };
 static_assert(sizeof(Customer) == 48);
 
+inline constexpr std::uint64_t kUntaxed = 0;
+inline constexpr std::uint64_t kWithheld = 1;
+
 struct AccountHead {
   std::uint32_t broker;
   std::uint32_t customer;
-  std::uint64_t tax_status;  ///< 0: not taxed; 1: taxed, withheld; 2: taxed, not withheld
+  std::uint64_t tax_status;  ///< kUntaxed; kWithheld: taxed, withheld; 2: taxed, not withheld
 };
 static_assert(sizeof(AccountHead) == 16);
 

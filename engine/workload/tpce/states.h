@@ -8,15 +8,17 @@
 #include "model/access_id.h"
 #include "model/signature.h"
 
-/// The 65 states of the three types of TPC-E that Polyjuice runs (OSDI 2021, §7.4), in the order of
-/// the accesses in its artifact: 30 of Trade-Order, 12 of Market-Feed, 23 of Trade-Update.
+/// The types, and the 65 states of those three of TPC-E that Polyjuice runs (OSDI 2021, §7.4), in
+/// the order of the accesses in its artifact: 30 of Trade-Order, 12 of Market-Feed, 23 of
+/// Trade-Update.
 namespace heddle::tpce {
 
 /// Transaction types, in the order of their states.
-enum class Type : std::uint8_t { trade_order, market_feed, trade_update };
-inline constexpr std::size_t kTypes = 3;
-inline constexpr std::array<std::string_view, kTypes> kTypeNames{"trade_order", "market_feed",
-                                                                 "trade_update"};
+enum class Type : std::uint8_t { trade_order, market_feed, trade_update, trade_result };
+inline constexpr std::array<std::string_view, 4> kTypeNames{"trade_order", "market_feed",
+                                                            "trade_update", "trade_result"};
+/// Those that Polyjuice runs are the first.
+inline constexpr std::size_t kPolyjuiceTypes = 3;
 
 enum State : AccessId {
   kTradeOrderReadAccount,
@@ -92,7 +94,7 @@ enum State : AccessId {
 static_assert(kMarketFeedReadLastTrade == 30 && kByTradeReadExecutor == 30 + 12 &&
               kStateCount == 30 + 12 + 23);
 
-/// The same for every option.
+/// Of the mix of Polyjuice.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   constexpr bool kLoop = true;

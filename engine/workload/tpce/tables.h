@@ -49,9 +49,7 @@ struct Tables {
         company_by_name(storage, "COMPANY_NAME_IDX", scale.companies()),
         security(storage, "SECURITY", scale.securities()),
         security_by_company(storage, "SECURITY_CO_ID_IDX", scale.securities()),
-        last_trade(storage, "LAST_TRADE", scale.securities()) {
-    for_each([](auto& table) { table.skip_snapshots(); });  // no type reads a snapshot
-  }
+        last_trade(storage, "LAST_TRADE", scale.securities()) {}
 
   /// Calls f(table) for each.
   template <class F>

@@ -8,6 +8,7 @@
 
 #include "protocol/outcome.h"
 #include "storage/node_version.h"
+#include "workload/tpce/fees.h"
 #include "workload/tpce/inputs.h"
 #include "workload/tpce/keys.h"
 #include "workload/tpce/names.h"
@@ -23,6 +24,7 @@ struct TradeOrderOutput {
   std::int64_t sell_value_cents = 0;
   std::int64_t tax_cents = 0;
   std::int64_t assets_cents = 0;  ///< of a margin order
+  std::uint32_t broker = 0;       ///< who brings the order to the market
 };
 
 /// The Trade-Order transaction: a customer, or a permitted person, orders a trade.
@@ -38,6 +40,7 @@ class TradeOrderTransaction {
     if (!match_holdings() || !read_price(output) || !estimate_tax(output)) return txn_.stop();
     if (!set_fees() || !insert_trade(output)) return txn_.stop();
     if (in_.is_margin && !add_balance(output)) return txn_.stop();
+    output.broker = account_.broker;
     return in_.rolls_back ? Outcome::rollback : Outcome::commit;
   }
 
@@ -193,40 +196,14 @@ class TradeOrderTransaction {
   /// The tax on the profit, if there is one and it is taxed.
   bool estimate_tax(TradeOrderOutput& output) {
     const std::int64_t profit_cents = output.sell_value_cents - output.buy_value_cents;
-    if (profit_cents <= 0 || account_.tax_status == 0) return true;
-    std::array<std::uint64_t, 2> rates;
-    std::size_t count = 0;
-    if (!txn_.template scan<CustomerTaxrate>(
-            kTradeOrderScanCustomerTaxrate, tables_.customer_taxrate,
-            customer_taxrate_key(account_.customer, 0), customer_taxrate_key(account_.customer, 1),
-            Order::ascending, 0, [&](const Key1&, const auto& row) {
-              rates[count++] = row->rate;
-              return true;
-            })) {
-      return false;
-    }
-    std::int64_t per_100_000 = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto rate = txn_.read(kTradeOrderReadTaxrate, tables_.taxrate, make_key(rates[i]));
-      if (!rate) return false;
-      per_100_000 += static_cast<std::int64_t>(rate->per_100_000);
-    }
-    txn_.passed(kTradeOrderReadTaxrate);
-    output.tax_cents = profit_cents * per_100_000 / 100'000;
-    return true;
+    if (profit_cents <= 0 || account_.tax_status == kUntaxed) return true;
+    return find_tax(txn_, {kTradeOrderScanCustomerTaxrate, kTradeOrderReadTaxrate}, tables_,
+                    account_.customer, profit_cents, output.tax_cents);
   }
 
   bool set_fees() {
-    bool found = false;
-    if (!txn_.template scan<CommissionRate>(
-            kTradeOrderScanCommissionRate, tables_.commission_rate,
-            commission_rate_key(tier_, in_.type, exchange_, 0),
-            commission_rate_key(tier_, in_.type, exchange_, in_.quantity), Order::descending, 1,
-            [&](const Key1&, const auto& row) {
-              basis_points_ = row->basis_points;
-              return found = true;
-            }) ||
-        !found) {
+    if (!find_commission(txn_, kTradeOrderScanCommissionRate, tables_,
+                         {tier_, in_.type, exchange_, in_.quantity}, basis_points_)) {
       return false;
     }
     const auto charge =
@@ -248,7 +225,8 @@ class TradeOrderTransaction {
                              .bid_price_cents = output.price_cents,
                              .trade_price_cents = 0,
                              .charge_cents = charge_cents_,
-                             .commission_cents = commission_cents(output.price_cents),
+                             .commission_cents =
+                                 commission_cents(basis_points_, in_.quantity, output.price_cents),
                              .tax_cents = 0,
                              .status = status,
                              .type = in_.type,
@@ -277,11 +255,6 @@ class TradeOrderTransaction {
                        {in_.trade}) &&
            txn_.insert(kTradeOrderInsertRequestByBroker, tables_.request_by_broker,
                        broker_request_key(account_.broker, security_, in_.trade), {in_.trade});
-  }
-
-  [[nodiscard]] std::uint32_t commission_cents(std::uint32_t price_cents) const {
-    return static_cast<std::uint32_t>(std::uint64_t{basis_points_} * in_.quantity * price_cents /
-                                      10'000);
   }
 
   /// Read last, as in Polyjuice's artifact: the balance is the part of the assets that changes.
