@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,19 +13,25 @@
 #include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
+#include "workload/tpce/broker_volume.h"
 #include "workload/tpce/consistency.h"
+#include "workload/tpce/customer_position.h"
 #include "workload/tpce/full_tables.h"
 #include "workload/tpce/hints.h"
 #include "workload/tpce/input_generator.h"
 #include "workload/tpce/inputs.h"
 #include "workload/tpce/market_feed.h"
+#include "workload/tpce/market_watch.h"
 #include "workload/tpce/options.h"
 #include "workload/tpce/population.h"
+#include "workload/tpce/security_detail.h"
 #include "workload/tpce/states.h"
 #include "workload/tpce/tables.h"
+#include "workload/tpce/trade_lookup.h"
 #include "workload/tpce/trade_order.h"
 #include "workload/tpce/trade_result.h"
 #include "workload/tpce/trade_result_states.h"
+#include "workload/tpce/trade_status.h"
 #include "workload/tpce/trade_update.h"
 
 namespace heddle {
@@ -108,14 +115,46 @@ class Tpce {
         tpce::TradeResultOutput output;
         return tpce::TradeResultTransaction(txn, tables_, *full_, input.trade_result).run(output);
       }
+      default: break;
     }
+    assert(false && "snapshots are read by query()");
     return Outcome::rollback;
   }
 
-  /// There is no snapshot type.
-  [[nodiscard]] static bool is_snapshot(int /*type*/) { return false; }
+  [[nodiscard]] static bool is_snapshot(int type) {
+    return tpce::reads_snapshot(static_cast<tpce::Type>(type));
+  }
+
   template <class Txn>
-  Outcome query(Txn&, const Input&) {
+  Outcome query(Txn& txn, const Input& input) {
+    switch (input.type) {
+      case tpce::Type::broker_volume: {
+        tpce::BrokerVolumeOutput output;
+        return tpce::broker_volume(txn, tables_, *full_, input.broker_volume, output);
+      }
+      case tpce::Type::customer_position: {
+        tpce::CustomerPositionOutput output;
+        return tpce::customer_position(txn, tables_, *full_, input.customer_position, output);
+      }
+      case tpce::Type::market_watch: {
+        tpce::MarketWatchOutput output;
+        return tpce::MarketWatchQuery(txn, tables_, *full_, input.market_watch).run(output);
+      }
+      case tpce::Type::security_detail: {
+        tpce::SecurityDetailOutput output;
+        return tpce::SecurityDetailQuery(txn, tables_, *full_, input.security_detail).run(output);
+      }
+      case tpce::Type::trade_lookup: {
+        tpce::TradeLookupOutput output;
+        return tpce::TradeLookupQuery(txn, tables_, *full_, input.trade_lookup).run(output);
+      }
+      case tpce::Type::trade_status: {
+        tpce::TradeStatusOutput output;
+        return tpce::trade_status(txn, tables_, *full_, input.trade_status, output);
+      }
+      default: break;
+    }
+    assert(false && "types that write are run by execute()");
     return Outcome::rollback;
   }
 

@@ -94,6 +94,44 @@ def test_tables_survive_the_encoding(signature: Signature, seed: str) -> None:
     assert len(document.cc) == 65
 
 
+@pytest.mark.parametrize("seed", ["ic3", "two_phase_locking_star", "random:3"])
+def test_tables_of_the_full_mix_survive_the_encoding(seed: str) -> None:
+    signature = workload_signature(load_engine(), settings(mix="full"))
+    encoding = Encoding(signature)
+    document = build_seed(seed, signature)
+    assert encoding.decode(encoding.encode(document), document.name).cc == document.cc
+    assert len(document.cc) == 116
+
+
+def test_the_full_mix_has_the_shares_of_the_specification() -> None:
+    """Each order that gets to the market is followed by its result."""
+    result = measured(settings(mix="full", theta="0", market_orders="60"), CORES, 0.05)
+    ended = {name: one.commits for name, one in result.types.items()}  # including rollbacks
+    whole = sum(ended.values())
+    assert whole > 5000
+    assert ended["trade_order"] / whole == pytest.approx(0.101, rel=0.15)
+    assert ended["trade_result"] == pytest.approx(0.99 * ended["trade_order"], rel=0.1)
+    assert ended["market_feed"] == pytest.approx(ended["trade_result"] / 10, abs=2 * CORES)
+    assert ended["trade_status"] / whole == pytest.approx(0.19, rel=0.1)
+    assert all(result.types[name].aborts == 0 for name in ("market_watch", "trade_lookup"))
+
+
+@pytest.mark.parametrize("market_orders", ["0", "60"])
+@pytest.mark.parametrize(
+    "policy",
+    ["silo", "two_phase_locking", "mvto", "aria", "occ", "ic3", "two_phase_locking_star", "random:5"],
+)
+def test_every_history_of_the_full_mix_is_serializable(policy: str, market_orders: str) -> None:
+    """One broker, whose totals every result changes, makes nearly all of them conflict."""
+    options = settings(mix="full", theta="0", market_orders=market_orders)
+    evaluator = Evaluator(options, CORES, machine=VIRTUAL)
+    subject = subject_of(policy, evaluator.signature, untuned)
+    evaluator.close()
+    verdict = run_trial(Trial(options, CORES, 1, VIRTUAL, subject, seconds=0.002))
+    assert verdict.findings == ()
+    assert verdict.transactions > 50
+
+
 @pytest.mark.parametrize("theta", ["0", "3"])
 @pytest.mark.parametrize(
     "policy",

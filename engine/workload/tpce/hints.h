@@ -45,6 +45,7 @@ inline void add_hints(const Input& input, Hints& hints) {
       hints.add(kTradeResultUpdateBroker, trade.broker);
       return;
     }
+    default: return;  // a type that reads a snapshot has none
   }
 }
 

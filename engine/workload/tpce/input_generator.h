@@ -15,6 +15,7 @@
 #include "workload/tpce/names.h"
 #include "workload/tpce/options.h"
 #include "workload/tpce/people.h"
+#include "workload/tpce/query_generator.h"
 #include "workload/tpce/scale.h"
 #include "workload/tpce/schema.h"
 #include "workload/tpce/states.h"
@@ -55,6 +56,7 @@ class InputGenerator {
     }
     if (full_ && next_result(own, sender.worker, date_us, input)) return;
     input.type = random_type(random);
+    if (reads_snapshot(input.type)) return query(random, input);
     if (input.type == Type::trade_update) return trade_update(random, input.trade_update);
     trade_order(random, date_us, input.trade_order);
     input.trade_order.sender = sender;
@@ -165,17 +167,41 @@ class InputGenerator {
     ticker.add(security, random_price_cents(random), kLeastQuantity << random.below(4));
   }
 
-  /// All of the trades before the run are settled, so that they can be changed.
+  void query(Random& random, Input& input) const {
+    switch (input.type) {
+      case Type::broker_volume: return draw(random, scale_, input.broker_volume);
+      case Type::customer_position: return draw(random, scale_, input.customer_position);
+      case Type::market_watch: return draw(random, scale_, input.market_watch);
+      case Type::security_detail: return draw(random, scale_, input.security_detail);
+      case Type::trade_lookup: return trade_lookup(random, input.trade_lookup);
+      case Type::trade_status: return draw(random, scale_, input.trade_status);
+      default: assert(false && "the type writes");
+    }
+  }
+
   void trade_update(Random& random, TradeUpdateInput& input) const {
     using enum TradeUpdateInput::Frame;
     const std::uint64_t card = random.below(100);
-    input.frame = card < 33 ? by_trade : card < 66 ? by_account : by_symbol;
+    search(random, card < 33 ? by_trade : card < 66 ? by_account : by_symbol, input);
+  }
+
+  void trade_lookup(Random& random, TradeLookupInput& input) const {
+    using enum TradeUpdateInput::Frame;
+    const std::uint64_t card = random.below(100);
+    input.holdings = card >= 90;
+    const bool of_account = input.holdings || (30 <= card && card < 60);
+    search(random, of_account ? by_account : card < 30 ? by_trade : by_symbol, input.search);
+  }
+
+  /// All of the trades before the run are settled, so that they can be changed.
+  void search(Random& random, TradeUpdateInput::Frame frame, TradeUpdateInput& input) const {
+    input.frame = frame;
     const auto trades = scale_.trades();
-    if (input.frame == by_trade) {
+    if (frame == TradeUpdateInput::Frame::by_trade) {
       for (std::size_t i = 0; i < kTradesPerUpdate; ++i) add_trade(random, trades, i, input.trades);
       return;
     }
-    input.number = input.frame == by_account
+    input.number = frame == TradeUpdateInput::Frame::by_account
                        ? random_account(random, scale_)
                        : static_cast<std::uint32_t>(random.below(scale_.securities()));
     input.first_trade = static_cast<std::uint32_t>(random.below(trades));

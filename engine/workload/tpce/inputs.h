@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "workload/tpce/exchange.h"
+#include "workload/tpce/query_inputs.h"
 #include "workload/tpce/scale.h"
 #include "workload/tpce/schema.h"
 #include "workload/tpce/states.h"
@@ -67,6 +68,11 @@ struct TradeResultInput {
   SubmittedTrade trade;
 };
 
+struct TradeLookupInput {
+  bool holdings;  ///< those that the first trade found has changed (frame 4)
+  TradeUpdateInput search;
+};
+
 struct Input {
   Type type;
   union {  // the member is selected by `type`
@@ -74,6 +80,12 @@ struct Input {
     MarketFeedInput market_feed;
     TradeUpdateInput trade_update;
     TradeResultInput trade_result;
+    BrokerVolumeInput broker_volume;
+    CustomerPositionInput customer_position;
+    MarketWatchInput market_watch;
+    SecurityDetailInput security_detail;
+    TradeLookupInput trade_lookup;
+    TradeStatusInput trade_status;
   };
 };
 

@@ -7,7 +7,7 @@
 #include "model/random.h"
 #include "workload/tpce/states.h"
 
-/// The full mix of the specification (clause 6.2.2). Its drivers draw these types; Trade-Results
+/// The full mix of the specification. Its drivers draw these types; Trade-Results
 /// and Market-Feeds follow from the orders: 10 and 1 of a hundred.
 namespace heddle::tpce {
 
@@ -16,8 +16,10 @@ struct DrawnType {
   std::uint32_t per_mille;  ///< of all transactions
 };
 inline constexpr std::array kFullMix{
-    DrawnType{Type::trade_order, 101},
-    DrawnType{Type::trade_update, 20},
+    DrawnType{Type::trade_order, 101},  DrawnType{Type::trade_update, 20},
+    DrawnType{Type::broker_volume, 49}, DrawnType{Type::customer_position, 130},
+    DrawnType{Type::market_watch, 180}, DrawnType{Type::security_detail, 140},
+    DrawnType{Type::trade_lookup, 80},  DrawnType{Type::trade_status, 190},
 };
 inline constexpr std::uint32_t kDrawnPerMille = [] {
   std::uint32_t sum = 0;

@@ -31,8 +31,8 @@ struct TpceOptions {
                    "days of trading before the run, 57.6 trades for each customer and day");
     reader.choice(
         "mix", mix, {{"polyjuice", Mix::polyjuice}, {"full", Mix::full}},
-        "polyjuice: Trade-Order, Trade-Update and Market-Feed; full adds Trade-Result, and "
-        "has the shares of the specification");
+        "polyjuice: Trade-Order, Trade-Update and Market-Feed; full adds Trade-Result and the six "
+        "types that only read, on snapshots, with the shares of the specification");
     reader.real("theta", theta, 0, 4,
                 "exponent of the Zipf distribution of the securities ordered; 0 is uniform");
     reader.integer(

@@ -10,6 +10,7 @@
 #include "workload/tpce/keys.h"
 #include "workload/tpce/names.h"
 #include "workload/tpce/people.h"
+#include "workload/tpce/reference_population.h"
 #include "workload/tpce/scale.h"
 #include "workload/tpce/schema.h"
 #include "workload/tpce/tables.h"
@@ -32,6 +33,9 @@ class Population {
     load_fees();
     load_market();
     load_customers();
+    if (full_ != nullptr) {
+      ReferencePopulation<M>(*full_, scale_, random_for(Part::reference).next()).load();
+    }
     const std::vector<std::uint32_t> broker_of = draw_brokers();
     InitialTrades<M> trades(tables_, full_, scale_, random_for(Part::trades).next(), broker_of);
     trades.load();
@@ -44,7 +48,15 @@ class Population {
   }
 
  private:
-  enum class Part : std::uint64_t { fees = 1, market, customers, brokers, accounts, trades };
+  enum class Part : std::uint64_t {
+    fees = 1,
+    market,
+    customers,
+    brokers,
+    accounts,
+    trades,
+    reference
+  };
 
   [[nodiscard]] Random random_for(Part part) const {
     return Random::stream(seed_, static_cast<std::uint64_t>(part));

@@ -13,12 +13,26 @@
 /// Trade-Update.
 namespace heddle::tpce {
 
-/// Transaction types, in the order of their states.
-enum class Type : std::uint8_t { trade_order, market_feed, trade_update, trade_result };
-inline constexpr std::array<std::string_view, 4> kTypeNames{"trade_order", "market_feed",
-                                                            "trade_update", "trade_result"};
+/// Transaction types, in the order of their states; those without follow.
+enum class Type : std::uint8_t {
+  trade_order,
+  market_feed,
+  trade_update,
+  trade_result,
+  broker_volume,  // this and the following read snapshots
+  customer_position,
+  market_watch,
+  security_detail,
+  trade_lookup,
+  trade_status
+};
+inline constexpr std::array<std::string_view, 10> kTypeNames{
+    "trade_order",       "market_feed",  "trade_update",    "trade_result", "broker_volume",
+    "customer_position", "market_watch", "security_detail", "trade_lookup", "trade_status"};
 /// Those that Polyjuice runs are the first.
 inline constexpr std::size_t kPolyjuiceTypes = 3;
+
+constexpr bool reads_snapshot(Type type) { return type >= Type::broker_volume; }
 
 enum State : AccessId {
   kTradeOrderReadAccount,
