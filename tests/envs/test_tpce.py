@@ -119,7 +119,16 @@ def test_the_full_mix_has_the_shares_of_the_specification() -> None:
 @pytest.mark.parametrize("market_orders", ["0", "60"])
 @pytest.mark.parametrize(
     "policy",
-    ["silo", "two_phase_locking", "mvto", "aria", "occ", "ic3", "two_phase_locking_star", "random:5"],
+    [
+        "silo",
+        "two_phase_locking",
+        "mvto",
+        "aria",
+        "occ",
+        "ic3",
+        "two_phase_locking_star",
+        "random:5",
+    ],
 )
 def test_every_history_of_the_full_mix_is_serializable(policy: str, market_orders: str) -> None:
     """One broker, whose totals every result changes, makes nearly all of them conflict."""

@@ -46,7 +46,7 @@ struct FullTables {
   Ordered<IndexRow> history_by_holding;     ///< by holding, then by trade
 
   Hashed<IndexRow> customer_by_tax_id;
-  Ordered<IndexRow> watch_item;  ///< by customer, who has one WATCH_LIST, then by security
+  Ordered<IndexRow> watch_item;  ///< by customer (each has one WATCH_LIST), then by security
 
   Hashed<Sector> sector;
   Hashed<Industry> industry;

@@ -28,8 +28,8 @@ namespace heddle::tpce {
 /// Market-Feed, that is the worker's next transaction.
 ///
 /// In the full mix the trades that transactions have submitted are completed next, and each trade
-/// makes two entries (the emulator of the specification): one when it is completed, and
-/// one when it is ordered, which for an order with a limit has the price that it waits for.
+/// makes two entries, as the emulator of the specification does: one when it is completed, and one
+/// when it is ordered, which for an order with a limit has the price that it waits for.
 class InputGenerator {
  public:
   InputGenerator(const TpceOptions& options, int max_workers)
