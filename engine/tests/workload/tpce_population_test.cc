@@ -120,6 +120,43 @@ TEST(TpcePopulation, HasTheRowsOfTheSpecification) {
   EXPECT_NEAR(static_cast<double>(all.account.count_quiescent()), 1000, 30);
 }
 
+TEST(TpcePopulation, OfTheFullMixHasTheRowsOfTheSpecification) {
+  Alone<Tpce> database{
+      TpceOptions::parse({{"customers", "200"}, {"trade_days", "1"}, {"mix", "full"}})};
+  const FullTables<ThreadsMachine>& full = *database.workload().full_tables();
+  EXPECT_EQ(full.daily_market.count_quiescent(), 137U * 1305U);
+  EXPECT_EQ(full.security_profile.count_quiescent(), 137U);
+  EXPECT_EQ(full.company_profile.count_quiescent(), 100U);
+  EXPECT_EQ(full.company_by_industry.count_quiescent(), 100U);
+  EXPECT_EQ(full.competitor.count_quiescent(), 300U);
+  EXPECT_EQ(full.financial.count_quiescent(), 2000U);
+  EXPECT_EQ(full.news_item.count_quiescent(), 200U);
+  EXPECT_EQ(full.industry.count_quiescent(), 102U);
+  EXPECT_EQ(full.sector.count_quiescent(), 12U);
+  EXPECT_EQ(full.exchange.count_quiescent(), 4U);
+  EXPECT_EQ(full.zip_code.count_quiescent(), 14'741U);
+  EXPECT_EQ(full.address.count_quiescent(), 104U);
+  EXPECT_EQ(full.customer_by_tax_id.count_quiescent(), 200U);
+  std::map<std::uint64_t, std::size_t> watched;
+  full.watch_item.for_each([&](const Key1& key, const IndexRow& row) {
+    EXPECT_EQ(second_of(key), row.number);
+    EXPECT_LT(row.number, 137U);
+    ++watched[first_of(key)];
+  });
+  EXPECT_EQ(watched.size(), 200U);
+  for (const auto& [customer, count] : watched) {
+    EXPECT_GE(count, 50U);
+    EXPECT_LE(count, 137U) << "there are no more";
+  }
+  full.competitor.for_each([](const Key1& key, const IndexRow& row) {
+    EXPECT_NE(first_of(key), row.number) << "no company competes with itself";
+  });
+  // The trades before the run are the same as without the other tables.
+  EXPECT_EQ(database.workload().tables().holding.count_quiescent(),
+            tables().holding.count_quiescent());
+  EXPECT_EQ(database.workload().check(), std::vector<std::string>{});
+}
+
 TEST(TpcePopulation, HasTheMixOfTypesAndTheDays) {
   std::vector<int> types(kOrderTypes);
   std::uint64_t last_us = 0;
