@@ -187,7 +187,8 @@ PYBIND11_MODULE(_scheduler, module) {
       .def_property_readonly("keys", &Scheduler::keys);
   py::class_<RemoteQueue, std::shared_ptr<RemoteQueue>> remote(module, "RemoteCore");
   define_queue(remote);
-  remote.def("connect", &RemoteQueue::connect, py::arg("socket"))
+  remote.def("connect", &RemoteQueue::connect, py::arg("socket"), py::arg("wake"))
+      .def("flush", &RemoteQueue::flush)
       .def("lose", &RemoteQueue::lose, py::arg("start"))
       .def("started", &RemoteQueue::started, py::arg("ticket"), py::arg("has_waited"))
       .def("ping", &RemoteQueue::ping)

@@ -1,9 +1,11 @@
 #include "remote_queue.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -51,6 +53,10 @@ std::string submission(Queue::Ticket ticket, const Request& request) {
 
 Queue::Submitted RemoteQueue::submit(Request request) {
   merge_keys(request.keys);
+  if (request.keys.size() > kMostKeys) {
+    throw std::invalid_argument("it names " + std::to_string(request.keys.size()) +
+                                " keys: a server takes at most " + std::to_string(kMostKeys));
+  }
   std::stable_partition(request.keys.begin(), request.keys.end(),
                         [](const Key& key) { return key.exclusive; });
   const std::lock_guard guard(mutex_);
@@ -163,10 +169,21 @@ std::chrono::microseconds RemoteQueue::oldest_wait() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(oldest);
 }
 
-void RemoteQueue::connect(int socket) {
+void RemoteQueue::connect(int socket, int wake) {
   const std::lock_guard guard(mutex_);
   socket_ = socket;
+  wake_ = wake;
+  unsent_.clear();
   ++connection_;
+}
+
+bool RemoteQueue::flush() {
+  const std::lock_guard guard(mutex_);
+  if (socket_ == kNone || unsent_.empty()) return false;
+  const std::optional<std::size_t> sent = send_some(unsent_.data(), unsent_.size());
+  if (!sent) return false;
+  unsent_.erase(0, *sent);
+  return !unsent_.empty();
 }
 
 std::size_t RemoteQueue::lose(bool start) {
@@ -175,6 +192,7 @@ std::size_t RemoteQueue::lose(bool start) {
   {
     const std::lock_guard guard(mutex_);
     socket_ = kNone;
+    unsent_.clear();
     ++connection_;
     const Clock::time_point now = Clock::now();
     for (auto& [ticket, transaction] : transactions_) {
@@ -184,6 +202,7 @@ std::size_t RemoteQueue::lose(bool start) {
         calls.push_back(this->start(transaction, now));
       } else {
         transaction.state = State::kLost;
+        calls.push_back(std::exchange(transaction.call, {}));  // it is polled then
       }
     }
   }
@@ -217,11 +236,35 @@ std::size_t RemoteQueue::size() const {
 
 bool RemoteQueue::send(const std::string& frame) {
   if (socket_ == kNone) return false;
-  const ssize_t sent = ::send(socket_, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent == static_cast<ssize_t>(frame.size())) return true;
+  if (!unsent_.empty()) {
+    if (unsent_.size() + frame.size() > kMostUnsent) {
+      give_up_socket();
+      return false;
+    }
+    unsent_ += frame;
+    return true;
+  }
+  const std::optional<std::size_t> sent = send_some(frame.data(), frame.size());
+  if (!sent) return false;
+  if (*sent == frame.size()) return true;
+  unsent_ = frame.substr(*sent);
+  const char byte = 0;
+  // If the pipe is full, its reader is going to wake anyway.
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &byte, 1);
+  return true;
+}
+
+std::optional<std::size_t> RemoteQueue::send_some(const char* data, std::size_t size) {
+  const ssize_t sent = ::send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS) return 0;
+  give_up_socket();
+  return std::nullopt;
+}
+
+void RemoteQueue::give_up_socket() {
   ::shutdown(socket_, SHUT_RDWR);  // the thread that receives then calls lose()
   socket_ = kNone;
-  return false;
 }
 
 void RemoteQueue::end(Transactions::iterator at) {

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("heddle_client")
 
+ANSWER_S = 0.05
+"""The least time-out with a server, whose answer takes time even if the transaction may start."""
+
 _live: weakref.WeakSet[Scheduler] = weakref.WeakSet()
 _of_parents: list[Core | RemoteCore] = []
 """Cores from before a fork: a thread that the child lacks may have locked them."""
@@ -43,7 +46,7 @@ class Scheduler:
         unscheduled: types whose keys are ignored, except in mode `locks`.
         merge: the most transactions of a `Merger` that the database commits as one.
         longest_wait: with `smf`, seconds after which the oldest transaction ignores conflicts,
-            counted from when it is the oldest.
+            counted from when it is the oldest. None: 1.
         enabled: False starts with the scheduler off.
         watch: seconds between two checks whether the policy file has changed; None: no checks.
         server: path of the socket of a server (`python -m heddle_client.server`), which has the
@@ -64,7 +67,7 @@ class Scheduler:
         barrier: int | None = None,
         unscheduled: Iterable[str] | None = None,
         merge: int | None = None,
-        longest_wait: float = 1.0,
+        longest_wait: float | None = None,
         enabled: bool = True,
         watch: float | None = None,
         server: str | PathLike[str] | None = None,
@@ -79,11 +82,13 @@ class Scheduler:
         named = {name: value for name, value in given.items() if value is not None}
         if policy is not None and named:
             raise TypeError(f"give a policy, or {', '.join(named)}, not both")
-        if server is not None and (policy is not None or named or watch is not None):
-            raise TypeError("the server has the policy: give it to the server")
+        own = [policy, watch, longest_wait, *named.values()]
+        if server is not None and any(value is not None for value in own):
+            raise TypeError("the server has the policy and longest_wait: give them to the server")
         self._server = server
         self._connection: Connection | None = None
         self._hash: Callable[[Hashable], int] = hash if server is None else stable_hash
+        self._least_timeout = 0.0 if server is None else ANSWER_S
         if isinstance(policy, Policy) or policy is None:
             if watch is not None:
                 raise TypeError("watch needs the path of a policy file")
@@ -93,7 +98,7 @@ class Scheduler:
             path = policy
             known = signature(path)
             self._own_policy = Policy.read(path)
-        self._longest_wait = check_longest_wait(longest_wait)
+        self._longest_wait = check_longest_wait(1.0 if longest_wait is None else longest_wait)
         self._enabled = enabled
         self._mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
         self._reset()
@@ -190,6 +195,7 @@ class Scheduler:
         if self._connection is not None:
             self.enabled = False
             self._connection.close()
+            _live.discard(self)
         if self._watcher is not None:
             self._watcher.close()
             self._watcher = None
@@ -245,7 +251,10 @@ class Scheduler:
 
 def _restart_all() -> None:
     for scheduler in list(_live):
-        scheduler._restart_in_child()
+        try:
+            scheduler._restart_in_child()
+        except Exception as error:  # the others have to start too
+            LOG.warning("a scheduler does not start in a forked process", exc_info=error)
 
 
 os.register_at_fork(after_in_child=_restart_all)

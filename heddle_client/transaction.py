@@ -177,6 +177,7 @@ class Transaction(Place):
         deadline = self._deadline()
         while (pause := self._pause(deadline)) is not None:
             if gate.acquire(timeout=pause):
+                self._poll()  # raises an error if the server is lost
                 return
 
     async def _wait_in_loop(self) -> None:
@@ -196,10 +197,13 @@ class Transaction(Place):
         while (pause := self._pause(deadline)) is not None:
             await asyncio.wait((started,), timeout=pause)
             if started.done():
+                self._poll()
                 return
 
     def _deadline(self) -> float | None:
-        return None if self._timeout is None else time.monotonic() + self._timeout
+        if self._timeout is None:
+            return None
+        return time.monotonic() + max(self._timeout, self._scheduler._least_timeout)
 
     def _pause(self, deadline: float | None) -> float | None:
         """Return how many seconds to wait before the next call; None if it has started.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import fcntl
 import json
 import logging
 import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,9 +21,14 @@ from heddle_client.policy import Mode, Policy
 from heddle_client.scheduler import Scheduler
 from heddle_client.server.service import LOG, Process, Service
 from heddle_client.server.status import status
+from heddle_client.watcher import Signature, signature
 
 LONGEST_PATH = 107
 """Bytes of a socket's path (sun_path of Linux, without its final zero)."""
+
+BACKLOG = 4_096
+"""Processes that may connect at once; the system may allow fewer (net.core.somaxconn)."""
+KEEP: dict[str, Any] = {} if sys.version_info < (3, 13) else {"cleanup_socket": False}
 
 EPILOG = """
 examples:
@@ -41,9 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.status:
             print(json.dumps(status(given.socket), indent=1))
             return 0
+        known = None if given.policy is None else signature(given.policy)
         policy = given.policy or Policy(**_typed(given))
         scheduler = Scheduler(policy, longest_wait=given.longest_wait)
-        asyncio.run(_serve(given, scheduler))
+        with _alone(given.socket):
+            asyncio.run(_serve(given, scheduler, known))
     except (PolicyError, ServerError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -81,8 +89,8 @@ def _parser() -> argparse.ArgumentParser:
         "--linger",
         type=float,
         default=5.0,
-        help="with locks, seconds that the keys of a process stay locked after it has died, and "
-        "that a server waits which takes the place of one that was killed; default: 5",
+        help="with locks, seconds that the keys of a process stay locked after its connection has "
+        "ended, and that a server waits which takes the place of one that was killed; default: 5",
     )
     parser.add_argument("--status", action="store_true", help="print the metrics of a server")
     return parser
@@ -105,52 +113,78 @@ def _check(given: argparse.Namespace) -> None:
             raise ValueError(f"{name}={value:g}: give seconds, {least:g} to 3600")
 
 
-async def _serve(given: argparse.Namespace, scheduler: Scheduler) -> None:
+async def _serve(given: argparse.Namespace, scheduler: Scheduler, known: Signature) -> None:
     path: Path = given.socket
     service = Service(scheduler, given.linger)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    replaced = _remove_stale(path)
-    if replaced and scheduler.policy.mode == "locks":
+    if _is_left(path) and scheduler.policy.mode == "locks":
         LOG.info("transactions of the server before may run: this one starts in %g s", given.linger)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), given.linger)
-    server = await loop.create_unix_server(lambda: Process(service), path=os.fspath(path))
-    LOG.info("server %s, %s", path, scheduler.policy)
-    tasks = [loop.create_task(service.tick())]
-    if given.policy is not None:
-        tasks.append(loop.create_task(service.watch(given.policy, given.watch)))
-    try:
-        await stop.wait()
-    finally:
-        for task in tasks:
-            task.cancel()
-        server.close()
-        # The next server waits if it finds the socket, as after a kill: transactions still run.
-        if scheduler.policy.mode != "locks" or not service.running:
-            path.unlink(missing_ok=True)
-        LOG.info("server %s has ended", path)
+            return  # the next server has to wait as long
+    with _bound(path) as listener:
+        server = await loop.create_unix_server(
+            lambda: Process(service), sock=listener, backlog=BACKLOG, **KEEP
+        )
+        LOG.info("server %s, %s", path, scheduler.policy)
+        tasks = [loop.create_task(service.tick())]
+        if given.policy is not None:
+            tasks.append(loop.create_task(service.watch(given.policy, given.watch, known)))
+        try:
+            await stop.wait()
+        finally:
+            for task in tasks:
+                task.cancel()
+            server.close()
+            # The next server waits if it finds the socket, as after a kill.
+            if not service.has_locks:
+                path.unlink(missing_ok=True)
+            LOG.info("server %s has ended", path)
 
 
-def _remove_stale(path: Path) -> bool:
-    """Remove the socket that a killed server has left, and return whether there was one.
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other servers from the same path, by a lock that ends with the process.
 
     Raises:
-        ValueError: a server runs there, or it is another file.
+        ValueError: a server runs there.
+    """
+    with Path(f"{path}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{path}: a server runs there already; stop it, or name another socket"
+            ) from None
+        yield
+
+
+def _is_left(path: Path) -> bool:
+    """Return whether a server that was killed, or that ended while transactions ran, was here.
+
+    Raises:
+        ValueError: there is another file.
     """
     if not path.exists():
         return False
     if not path.is_socket():
         raise ValueError(f"{path}: is no socket; name a file that does not exist")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(os.fspath(path))
-        except ConnectionRefusedError:
-            path.unlink()
-            return True
-    raise ValueError(f"{path}: a server runs there already; stop it, or name another socket")
+    return True
+
+
+def _bound(path: Path) -> socket.socket:
+    """Return a socket with this path, in place of one that was left."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(os.fspath(path))
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
 
 if __name__ == "__main__":

@@ -11,13 +11,15 @@ from os import PathLike
 from heddle_client import wire
 from heddle_client._scheduler import Core
 from heddle_client.scheduler import Scheduler
-from heddle_client.watcher import signature
+from heddle_client.watcher import Signature, signature
 from heddle_client.wire import Frames, Kind, WireError
 
 LOG = logging.getLogger("heddle_client.server")
 
 TICK_S = 0.02
 """Between two looks at the clock: a transaction may be due."""
+MOST_UNREAD = 64 << 20
+"""Bytes of answers that a process may leave unread."""
 
 
 class Service:
@@ -25,8 +27,8 @@ class Service:
 
     Args:
         scheduler: has the queue and the policy.
-        linger: seconds that the keys of a process which has died stay taken, in mode `locks`: its
-            last transaction may still run in the database.
+        linger: seconds that keys stay locked after the connection that held them has ended: the
+            transaction may still run in the database. It is for those that began in mode `locks`.
     """
 
     def __init__(self, scheduler: Scheduler, linger: float) -> None:
@@ -39,9 +41,9 @@ class Service:
         """Transactions of processes that are gone, whose keys are still taken."""
 
     @property
-    def running(self) -> int:
-        """Transactions that run, those of processes that are gone included."""
-        return int(self.core.counters()["running"])
+    def has_locks(self) -> bool:
+        """Whether transactions may run whose keys are locked."""
+        return self.lingering > 0 or any(process.has_locks for process in self.connections)
 
     def report(self) -> bytes:
         """Return the metrics of all processes as JSON."""
@@ -50,20 +52,25 @@ class Service:
             figures | {"processes": len(self.connections), "lingering": self.lingering}
         ).encode()
 
-    def give_back(self, tickets: set[int]) -> None:
-        """End the transactions of a process that is gone."""
-        running = {ticket for ticket in tickets if not self.core.cancel(ticket)}
-        if self.scheduler.policy.mode != "locks":
-            self._release(running)
-        elif running:
-            self.lingering += len(running)
-            asyncio.get_running_loop().call_later(self.linger, self._release_late, running)
+    def give_back(self, tickets: dict[int, bool]) -> None:
+        """End the transactions of a process that is gone.
 
-    def _release(self, tickets: set[int]) -> None:
+        Args:
+            tickets: each with whether its keys are locked.
+        """
+        # The latest first: to cancel an earlier one would start those that wait for it.
+        running = [one for one in sorted(tickets, reverse=True) if not self.core.cancel(one)]
+        self._release([one for one in running if not tickets[one]])
+        locked = [one for one in running if tickets[one]]
+        if locked:
+            self.lingering += len(locked)
+            asyncio.get_running_loop().call_later(self.linger, self._release_late, locked)
+
+    def _release(self, tickets: list[int]) -> None:
         for ticket in tickets:
             self.core.release(ticket)
 
-    def _release_late(self, tickets: set[int]) -> None:
+    def _release_late(self, tickets: list[int]) -> None:
         self.lingering -= len(tickets)
         self._release(tickets)
 
@@ -73,9 +80,14 @@ class Service:
             await asyncio.sleep(TICK_S)
             self.core.poll(0)
 
-    async def watch(self, path: str | PathLike[str], period: float) -> None:
-        """Put a policy file in force when it changes, and tell it to all processes."""
-        known = signature(path)
+    async def watch(self, path: str | PathLike[str], period: float, known: Signature) -> None:
+        """Put a policy file in force when it changes, and tell it to all processes.
+
+        Args:
+            path: of the file.
+            period: seconds between two checks.
+            known: of the file, before the policy was read.
+        """
         while True:
             await asyncio.sleep(period)
             found = signature(path)
@@ -95,8 +107,8 @@ class Process(asyncio.Protocol):
     def __init__(self, service: Service) -> None:
         self._service = service
         self._frames = Frames()
-        self._tickets: dict[int, int] = {}
-        """Those of the queue, by those of the process."""
+        self._tickets: dict[int, tuple[int, bool]] = {}
+        """Those of the queue, and whether their keys are locked, by those of the process."""
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -122,25 +134,34 @@ class Process(asyncio.Protocol):
         self._service.connections.discard(self)
         if self._tickets:
             LOG.info("a process has left %d transactions", len(self._tickets))
-        self._service.give_back(set(self._tickets.values()))
+        self._service.give_back(dict(self._tickets.values()))
         self._tickets.clear()
+
+    @property
+    def has_locks(self) -> bool:
+        """Whether transactions of it may run or wait whose keys are locked."""
+        return any(locked for _, locked in self._tickets.values())
 
     def send(self, frame: bytes) -> None:
         """Send a frame, if the connection has not ended."""
-        if self._transport is not None:
-            self._transport.write(frame)
+        if self._transport is None:
+            return
+        self._transport.write(frame)
+        if self._transport.get_write_buffer_size() > MOST_UNREAD:
+            LOG.warning("a process is refused: it does not read its answers")
+            self._transport.abort()
 
     def _do(self, kind: int, ticket: int, content: bytes) -> None:
         core = self._service.core
         if kind == Kind.SUBMIT:
             self._submit(core, ticket, content)
         elif kind == Kind.END:
-            own = self._tickets.pop(ticket, None)
-            if own is not None and not core.cancel(own):
+            own, _ = self._tickets.pop(ticket, (0, False))
+            if own and not core.cancel(own):
                 core.release(own)
         elif kind == Kind.FORCE:
-            if (own := self._tickets.get(ticket)) is not None:
-                core.force(own)
+            if ticket in self._tickets:
+                core.force(self._tickets[ticket][0])
         elif kind == Kind.PING:
             self.send(wire.frame(Kind.PONG))
         elif kind == Kind.STATUS:
@@ -153,7 +174,7 @@ class Process(asyncio.Protocol):
         if ticket in self._tickets:
             raise WireError(f"ticket {ticket} is used already")
         own, started = core.submit(exclusive, shared, scheduled)
-        self._tickets[ticket] = own
+        self._tickets[ticket] = own, self._service.scheduler.policy.mode == "locks"
         if started:
             self.send(wire.frame(Kind.STARTED, ticket))
         else:

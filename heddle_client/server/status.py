@@ -14,7 +14,7 @@ PATIENCE_S = 2.0
 
 
 def status(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the metrics of a server, over all processes.
+    """Return the metrics of a server, over the transactions of all processes in its queue.
 
     Besides the fields of `Metrics` they have `processes`, those that are connected, and
     `lingering`, transactions of processes that have died, whose keys are still locked.
@@ -33,6 +33,7 @@ def status(path: str | PathLike[str]) -> dict[str, Any]:
                     if kind == Kind.REPORT:
                         found: dict[str, Any] = json.loads(content)
                         return found
-        except OSError as error:
-            raise ServerError(f"server {fspath(path)}: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ServerError(f"server {fspath(path)}: {reason}") from error
     raise ServerError(f"server {fspath(path)}: it has closed the connection; ask again")

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -257,7 +258,7 @@ def test_a_server_that_ends_without_work_removes_its_socket(path: Path) -> None:
 
 def test_a_server_that_does_not_answer_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "SIGN_OF_LIFE_S", 0.05)
-    monkeypatch.setattr(connection_module, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(connection_module, "UNANSWERED", 4)
     with serving(path) as server:
         scheduler = Scheduler(server=path)
         with scheduler.transaction("before", keys=["key"]):
@@ -271,6 +272,96 @@ def test_a_server_that_does_not_answer_is_lost(path: Path, monkeypatch: pytest.M
         scheduler.close()
 
 
+@pytest.mark.parametrize("mode", ["smf", "locks"])
+def test_a_burst_is_more_than_the_socket_takes_at_once(path: Path, mode: str) -> None:
+    async def run(scheduler: Scheduler, keys: list[int]) -> None:
+        async def work(key: int) -> None:
+            async with scheduler.transaction("work", keys=[key]):
+                pass
+
+        await asyncio.gather(*map(work, keys))
+
+    with serving(path, "--mode", mode):
+        scheduler = Scheduler(server=path)
+        asyncio.run(run(scheduler, list(range(2_000))))
+        asyncio.run(run(scheduler, [7] * 500))
+        metrics = scheduler.metrics()
+        assert (metrics.started, metrics.failed_open, metrics.running) == (2_500, 0, 0)
+        scheduler.close()
+
+
+def test_a_transaction_of_many_keys(path: Path) -> None:
+    with serving(path, "--mode", "locks"):
+        scheduler = Scheduler(server=path)
+        with scheduler.transaction("all", keys=range(100_000)):
+            assert status(path)["running"] == 1
+        with (
+            pytest.raises(ValueError, match="it names 140000 keys: a server takes at most 131000"),
+            scheduler.transaction("more", keys=range(140_000)),
+        ):
+            pass
+        with scheduler.transaction("few", keys=[1]):
+            pass
+        assert scheduler.metrics().failed_open == 0
+        scheduler.close()
+
+
+def test_many_processes_connect_at_once(path: Path) -> None:
+    with serving(path) as server:
+        server.send_signal(signal.SIGSTOP)
+        threading.Timer(0.3, server.send_signal, [signal.SIGCONT]).start()
+        with ThreadPoolExecutor(150) as pool:
+            schedulers = list(pool.map(lambda _: Scheduler(server=path), range(150)))
+        assert status(path)["processes"] == 151
+        for scheduler in schedulers:
+            scheduler.close()
+
+
+def test_a_closed_scheduler_stays_closed_after_a_fork(path: Path) -> None:
+    with serving(path):
+        scheduler = Scheduler(server=path)
+        scheduler.close()
+        until(lambda: status(path)["processes"] == 1)
+        child = os.fork()
+        if child == 0:
+            with scheduler.transaction("work", keys=["key"]):
+                os._exit(0 if status(path)["processes"] == 1 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_dead_process_starts_nothing(path: Path) -> None:
+    """Of its waiting transactions the earliest holds up a later one, which is cancelled first."""
+    with serving(path, "--mode", "locks", "--linger", 600):
+        scheduler = Scheduler(server=path)
+        with scheduler.transaction("read", shared=["key"]):
+            dying = Scheduler(server=path)
+            threads = [
+                threading.Thread(target=_enter, args=(dying, mode), daemon=True)
+                for mode in ("keys", "shared")
+            ]
+            for number, thread in enumerate(threads, start=1):
+                thread.start()
+                until(lambda number=number: status(path)["waiting"] == number)  # type: ignore[misc]
+            dying.close()
+            until(lambda: status(path)["waiting"] == 0)
+            assert (status(path)["running"], status(path)["lingering"]) == (1, 0)
+        scheduler.close()
+
+
+def _enter(scheduler: Scheduler, mode: str) -> None:
+    with scheduler.transaction("write", **{mode: ["key"]}):
+        pass
+
+
+def test_no_time_is_enough_for_free_keys(path: Path) -> None:
+    with serving(path, "--mode", "locks"):
+        scheduler = Scheduler(server=path)
+        for _ in range(20):
+            with scheduler.transaction("try", keys=["key"], timeout=0):
+                pass
+        scheduler.close()
+
+
 def test_a_time_out(path: Path) -> None:
     with serving(path, "--longest-wait", 600), holding(path):
         scheduler = Scheduler(server=path)
@@ -279,7 +370,7 @@ def test_a_time_out(path: Path) -> None:
         assert scheduler.metrics().timed_out == 1
         scheduler.close()
     path.unlink()
-    with serving(path, "--mode", "locks"), holding(path):
+    with serving(path, "--mode", "locks", "--linger", 0), holding(path):
         scheduler = Scheduler(server=path)
         with (
             pytest.raises(TransactionTimeoutError),
@@ -409,8 +500,9 @@ def test_groups_are_admitted_by_the_server(path: Path, tmp_path: Path) -> None:
 def test_a_scheduler_needs_a_server_and_no_policy_of_its_own(path: Path) -> None:
     with pytest.raises(ServerError, match=r"No such file.*; start one: python -m heddle_client"):
         Scheduler(server=path)
-    with pytest.raises(TypeError, match="give it to the server"):
-        Scheduler(mode="smf", server=path)
+    for own in ({"mode": "smf"}, {"longest_wait": 5.0}, {"policy": Policy()}):
+        with pytest.raises(TypeError, match="give them to the server"):
+            Scheduler(server=path, **own)  # type: ignore[arg-type]
     with serving(path):
         scheduler = Scheduler(server=path)
         with pytest.raises(TypeError, match="replace the file that it watches"):
@@ -473,6 +565,17 @@ def test_the_command_prints_the_metrics(path: Path) -> None:
 def test_a_place_that_is_taken(path: Path) -> None:
     with serving(path):
         refused(path, [], "a server runs there already")
+    # While a server waits for the locks of the one before, no other takes its place.
+    waiting = python(
+        *("-m", "heddle_client.server", path, "--mode", "locks"),
+        stderr=subprocess.PIPE,
+    )
+    assert waiting.stderr is not None
+    assert "this one starts in 5 s" in waiting.stderr.readline()
+    refused(path, ["--mode", "locks"], "a server runs there already")
+    waiting.terminate()
+    waiting.communicate()
+    assert path.is_socket()  # the next one waits, too
     path.unlink()
     path.write_text("mine")
     refused(path, [], "is no socket")
