@@ -275,59 +275,48 @@ def test_the_server_of_a_killed_run_ends(store: ServerStore, evaluator: Evaluato
         assert list(folder.iterdir()) == []
 
 
+@contextmanager
+def evaluating(store: ServerStore, folder: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a command that measures in a server, which it has started in the folder."""
+    running = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
+            *(f"policy={store.name}:folder={folder}", "run.seconds=60", "workload.accounts=1000"),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        while not store.has_started_in(Path(folder)):
+            assert running.poll() is None
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
 @pytest.mark.parametrize("store", SERVERS)
 def test_an_interrupted_command_leaves_no_server_and_no_folder(store: ServerStore) -> None:
-    with folder_for_a_server() as text:
-        folder = Path(text)
-        running = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
-                *(f"policy={store.name}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        try:
-            while not store.has_started_in(folder):
-                assert running.poll() is None
-            process = store.process_in(folder)
-            running.send_signal(signal.SIGINT)
-            assert running.wait() == INTERRUPTED
-            assert not Path(f"/proc/{process}").exists()
-            assert list(folder.iterdir()) == []
-        finally:
-            running.kill()
-            running.wait()
+    with folder_for_a_server() as folder, evaluating(store, folder) as running:
+        server = store.process_in(Path(folder))
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == INTERRUPTED
+        assert not Path(f"/proc/{server}").exists()
+        assert list(Path(folder).iterdir()) == []
 
 
 @pytest.mark.slow  # it waits for time limits
 @pytest.mark.parametrize("store", SERVERS)
 def test_a_run_whose_server_is_stopped_can_be_interrupted(store: ServerStore) -> None:
-    with folder_for_a_server() as text:
-        folder = Path(text)
-        running = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "trainer.command.main", "evaluate", "workload=smallbank"),
-                *(f"policy={store.name}:folder={text}", "run.seconds=60", "workload.accounts=1000"),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        try:
-            while not store.has_started_in(folder):
-                assert running.poll() is None
-            server = store.process_in(folder)
-            os.kill(server, signal.SIGSTOP)
-            for process in descendants(server):
-                os.kill(process, signal.SIGSTOP)
-            running.send_signal(signal.SIGINT)
-            assert running.wait() == INTERRUPTED
-            assert not Path(f"/proc/{server}").exists()
-        finally:
-            running.kill()
-            running.wait()
+    with folder_for_a_server() as folder, evaluating(store, folder) as running:
+        server = store.process_in(Path(folder))
+        os.kill(server, signal.SIGSTOP)
+        for process in descendants(server):
+            os.kill(process, signal.SIGSTOP)
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == INTERRUPTED
+        assert not Path(f"/proc/{server}").exists()
 
 
 @needs_postgresql

@@ -6,6 +6,8 @@
 #include <exception>
 #include <stdexcept>
 
+#include "store/mariadb/server_command.h"
+
 namespace heddle::store {
 
 namespace {
@@ -22,16 +24,6 @@ std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last{0};
   // relaxed: the numbers only have to differ.
   return last.fetch_add(1, std::memory_order_relaxed);
-}
-
-/// What innodb_flush_log_at_trx_commit is.
-const char* setting_of(Durability durability) {
-  switch (durability) {
-    case Durability::full: return "1";
-    case Durability::normal: return "2";
-    case Durability::off: return "0";
-  }
-  return "";
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ void RunDatabase::require_connections(std::size_t connections) {
 }
 
 void RunDatabase::require_durability(Durability durability) {
-  const std::string wanted = setting_of(durability);
+  const std::string wanted = flush_at_commit(durability);
   const std::string found = value_of("@@innodb_flush_log_at_trx_commit");
   if (found == wanted) return;
   throw std::runtime_error("store mariadb: innodb_flush_log_at_trx_commit of the server is " +

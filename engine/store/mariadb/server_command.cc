@@ -10,6 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+}  // namespace
+
 std::string flush_at_commit(Durability durability) {
   switch (durability) {
     case Durability::full: return "1";
@@ -18,8 +20,6 @@ std::string flush_at_commit(Durability durability) {
   }
   return "";
 }
-
-}  // namespace
 
 fs::path mariadb_programs() {
   if (fs::path found = programs_in_path({"mariadbd"}); !found.empty()) return found;
