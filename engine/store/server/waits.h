@@ -30,7 +30,7 @@ class ServerWaits {
   /// From the thread that opens the store: the only one that asks StoreSetup::interrupted.
   ServerWaits(std::string store, const StoreSetup& setup);
 
-  /// Why a wait must end; empty: it goes on. After an interrupt, and in the threads of a run that
+  /// Why a wait must end; empty: it continues. After an interrupt, and in the threads of a run that
   /// is over, it lasts some seconds at most.
   /// @param begun when it has begun
   /// @param where the server, as messages name it
