@@ -235,8 +235,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     return std::equal(one, one + table.kind().key_words, other);
   }
 
-  // ---- notes while the procedure runs
-  // ----------------------------------------------------------------
+  // ---- notes while the procedure runs -----------------------------------------------------------
 
   void forget_notes() {
     reads_.clear();

@@ -51,8 +51,7 @@ void expect_cycle(const Story& story, const std::string& name, Lines edges) {
   EXPECT_EQ(shown, edges.size()) << "not the shortest:\n" << text;
 }
 
-// ---- cycles of versions
-// --------------------------------------------------------------------------
+// ---- cycles of versions -------------------------------------------------------------------------
 
 TEST(Corpus, SerialHistory) {
   expect_serializable(Story()

@@ -41,8 +41,7 @@ class DummyTransaction final : public OptimisticCore<M>,
   /// A loop has ended, or will not run. Only protocols that wait for progress use it.
   void passed(AccessId /*state*/) {}
 
-  // ---- the steps of which StoredProcedureApi makes read, update, insert, remove and scan
-  // ----------
+  // ---- the steps of which StoredProcedureApi makes read, update, insert, remove and scan --------
 
   /// Before each access. This is the difference from Silo.
   Begin begin_access(AccessId /*state*/) {

@@ -308,8 +308,7 @@ TEST(TwoPhaseLocking, FirstLocksOfATransactionAreInOrder) {
   }
 }
 
-// ---- partitions
-// -----------------------------------------------------------------------------------
+// ---- partitions ---------------------------------------------------------------------------------
 
 /// Key 10 is in partition 1 of 3, key 20 in partition 2.
 LockingOptions three_partitions() {

@@ -33,8 +33,9 @@ struct Sender {
 /// A procedure submits at its end, before it is known whether the attempt commits. So each attempt
 /// replaces what an earlier one of the same transaction has submitted. A trade may be collected
 /// while the attempt that commits is still to come; its Trade-Result then finds a trade that is not
-/// submitted, and does nothing, and the later attempt submits it again. Every trade that is
-/// submitted is therefore completed by exactly one Trade-Result.
+/// submitted, and does nothing, and the later attempt submits it again. No trade is thus completed
+/// twice. Where admission lets another worker run the transaction, a trade may be collected between
+/// the end of the procedure and its commit: it then stays submitted.
 class MarketExchange {
  public:
   explicit MarketExchange(std::size_t workers) : desks_(workers) {}

@@ -71,8 +71,7 @@ constexpr SecurityName security_name(std::uint32_t company, std::uint32_t issue)
 constexpr std::array<std::string_view, kOrderTypes> kOrderTypeNames{
     "Market-Buy", "Market-Sell", "Stop-Loss", "Limit-Sell", "Limit-Buy"};
 
-// ---- the texts that Trade-Update changes to and fro
-// ----------------------------------------------
+// ---- the texts that Trade-Update changes to and fro ---------------------------------------------
 
 inline constexpr std::string_view kInitial = " X ";
 

@@ -45,8 +45,7 @@ class TradeOrderTransaction {
   }
 
  private:
-  // ---- frames 1 and 2: the account, and who trades for it
-  // ----------------------------------------
+  // ---- frames 1 and 2: the account, and who trades for it ---------------------------------------
 
   bool identify() {
     const auto account = txn_.template read<AccountHead>(kTradeOrderReadAccount, tables_.account,
@@ -67,8 +66,7 @@ class TradeOrderTransaction {
     return permission && permission->name == name;
   }
 
-  // ---- frame 3: what the trade will cost
-  // ---------------------------------------------------------
+  // ---- frame 3: what the trade will cost --------------------------------------------------------
 
   bool find_security() {
     if (in_.by_company ? !find_issue() : !find_symbol()) return false;
@@ -213,8 +211,7 @@ class TradeOrderTransaction {
     return true;
   }
 
-  // ---- frame 4: the order
-  // ------------------------------------------------------------------------
+  // ---- frame 4: the order -----------------------------------------------------------------------
 
   bool insert_trade(const TradeOrderOutput& output) {
     const Status status = type_.is_market ? Status::submitted : Status::pending;

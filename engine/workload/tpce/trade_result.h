@@ -48,8 +48,7 @@ class TradeResultTransaction {
   }
 
  private:
-  // ---- frame 1: the trade and its account
-  // --------------------------------------------------------
+  // ---- frame 1: the trade and its account -------------------------------------------------------
 
   bool find_trade() {
     const auto trade =
@@ -68,8 +67,7 @@ class TradeResultTransaction {
     return true;
   }
 
-  // ---- frames 3 and 4: taxes and fees
-  // ------------------------------------------------------------
+  // ---- frames 3 and 4: taxes and fees -----------------------------------------------------------
 
   bool find_tax(TradeResultOutput& output) {
     if (output.profit_cents <= 0 || account_.tax_status == kUntaxed) return true;
@@ -95,8 +93,7 @@ class TradeResultTransaction {
     return true;
   }
 
-  // ---- frames 5 and 6: the end of the trade
-  // ------------------------------------------------------
+  // ---- frames 5 and 6: the end of the trade -----------------------------------------------------
 
   bool complete(const TradeResultOutput& output) {
     const auto trade =

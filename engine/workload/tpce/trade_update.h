@@ -49,8 +49,7 @@ class TradeUpdateTransaction {
     return false;
   }
 
-  // ---- the frames
-  // --------------------------------------------------------------------------------
+  // ---- the frames -------------------------------------------------------------------------------
 
   /// Changes T_EXEC_NAME.
   bool by_trade() {
@@ -133,8 +132,7 @@ class TradeUpdateTransaction {
            read_cash(kBySymbolReadCash, i);
   }
 
-  // ---- the parts of frames
-  // -----------------------------------------------------------------------
+  // ---- the parts of frames ----------------------------------------------------------------------
 
   /// Calls f(i) for each trade until it returns false; `last` is the last state of the loop.
   template <class F>
