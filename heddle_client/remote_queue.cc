@@ -135,7 +135,9 @@ void RemoteQueue::enable(bool on) {
     const Clock::time_point now = Clock::now();
     for (auto& [ticket, transaction] : transactions_) {
       if (on || transaction.state == State::kRuns) continue;
-      if (transaction.connection == connection_) send(frame_of(Kind::kForce, ticket));
+      // The server forgets it: nothing of what is let go is to hold up others.
+      if (transaction.connection == connection_) send(frame_of(Kind::kEnd, ticket));
+      transaction.connection = kNoConnection;
       ++counters_.forced;
       calls.push_back(start(transaction, now));
     }

@@ -89,13 +89,14 @@ class RemoteQueue final : public Queue {
   int socket_ = kNone;
   int wake_ = kNone;
   std::string unsent_;
-  std::uint64_t connection_ = 0;
+  std::uint64_t connection_ = kNoConnection;
   bool enabled_ = true;
   Ticket last_ = kUnscheduled;
   Transactions transactions_;
   Counters counters_;
 
   static constexpr int kNone = -1;
+  static constexpr std::uint64_t kNoConnection = 0;
   /// More unsent bytes mean that the server reads no more.
   static constexpr std::size_t kMostUnsent = std::size_t{64} << 20;
 };

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 
 def descendants(ancestor: int) -> list[int]:
@@ -27,6 +30,13 @@ def is_alive(process: int, but: bytes | None = None) -> bool:
         return _state(Path(f"/proc/{process}"))[0] != "Z"
     except OSError:
         return False
+
+
+def stop(process: int) -> None:
+    """Stop a process, and wait until each of its threads has stopped: the signal comes later."""
+    os.kill(process, signal.SIGSTOP)
+    threads = Path(f"/proc/{process}/task")
+    wait_until(lambda: all(_state(thread)[0] == "T" for thread in threads.iterdir()), 0.001)
 
 
 def cpu_seconds(process: int) -> float:

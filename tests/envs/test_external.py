@@ -21,7 +21,7 @@ import engine
 from envs import ComparisonPlan, Evaluator, MeasuringError, Subject, compare, subject_of, untuned
 from envs.baselines import UnknownPolicyError
 from policies.protocol import EXTERNAL
-from tests.processes import descendants
+from tests.processes import descendants, stop
 from tests.waiting import wait_until
 from trainer.command.errors import INTERRUPTED
 
@@ -311,9 +311,9 @@ def test_an_interrupted_command_leaves_no_server_and_no_folder(store: ServerStor
 def test_a_run_whose_server_is_stopped_can_be_interrupted(store: ServerStore) -> None:
     with folder_for_a_server() as folder, evaluating(store, folder) as running:
         server = store.process_in(Path(folder))
-        os.kill(server, signal.SIGSTOP)
+        stop(server)
         for process in descendants(server):
-            os.kill(process, signal.SIGSTOP)
+            stop(process)
         running.send_signal(signal.SIGINT)
         assert running.wait() == INTERRUPTED
         assert not Path(f"/proc/{server}").exists()

@@ -233,10 +233,10 @@ void kill_now(const KilledRun& run, pid_t heddle, pid_t server) {
       kill(heddle, SIGKILL);
       break;
     case Victim::silent_server:
-      kill(server, SIGSTOP);  // first: it starts no others
-      for (const pid_t session : children_of(server)) kill(session, SIGSTOP);
+      stop(server);  // first: it starts no others
+      for (const pid_t session : children_of(server)) stop(session);
       break;
-    case Victim::silent_session: kill(children_of(server).back(), SIGSTOP); break;
+    case Victim::silent_session: stop(children_of(server).back()); break;
   }
 }
 

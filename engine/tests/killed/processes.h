@@ -11,12 +11,14 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,24 @@ inline std::vector<pid_t> processes_in(const fs::path& folder) {
     if (end == folder.end()) found.push_back(process);
   }
   return found;
+}
+
+/// Stops a process, and waits until each of its threads has stopped: the signal comes later.
+inline void stop(pid_t process) {
+  if (kill(process, SIGSTOP) != 0) return;
+  const auto stopped = [process] {
+    std::error_code gone;
+    for (const fs::directory_entry& thread :
+         fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
+      std::ifstream file(thread.path() / "stat");
+      const std::string fields(std::istreambuf_iterator<char>(file), {});
+      // `ID (NAME) STATE …`; a name may contain brackets.
+      const std::size_t name_end = fields.rfind(')');
+      if (name_end != std::string::npos && fields.compare(name_end, 3, ") T") != 0) return false;
+    }
+    return true;
+  };
+  while (!stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 /// The processes that a process has started, and that run.

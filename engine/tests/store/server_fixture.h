@@ -99,11 +99,16 @@ class OwnServerFixture : public ServerFixture {
     std::ifstream(server_ / tested_.pid) >> process;
     return process;
   }
-  /// Sends a signal to the processes of the server, those that it has started after it.
-  void signal_server(int number) const {
+  /// Stops the processes of the server, those that it has started after it.
+  void silence_server() const {
     const pid_t process = server_process();
-    ASSERT_EQ(kill(process, number), 0);
-    for (const pid_t each : killed::children_of(process)) (void)kill(each, number);
+    killed::stop(process);
+    for (const pid_t each : killed::children_of(process)) killed::stop(each);
+  }
+  void continue_server() const {
+    const pid_t process = server_process();
+    ASSERT_EQ(kill(process, SIGCONT), 0);
+    for (const pid_t each : killed::children_of(process)) (void)kill(each, SIGCONT);
   }
 
   void stop_server() const {

@@ -100,7 +100,7 @@ class SilentServerTest : public OwnServerTest {
   static constexpr double kSilenceS = 3;  // on a busy machine the set-up takes a second
 
   void TearDown() override {
-    if (!server_.empty()) signal_server(SIGCONT);
+    if (!server_.empty()) continue_server();
     OwnServerTest::TearDown();
   }
   [[nodiscard]] static StoreSetup impatient() {
@@ -119,7 +119,7 @@ TEST_P(SilentServerTest, EndsTheTransactionsOfARunThatIsOver) {
   ASSERT_EQ(one->begin(Access::read_write), Status::ok);
   EXPECT_EQ(get(*one, 10), 100U);
   EXPECT_EQ(put(*one, 10, 1, Put::replace), Status::ok);
-  signal_server(SIGSTOP);
+  silence_server();
   std::thread monitor([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     stop_ = 1;
@@ -138,7 +138,7 @@ TEST_P(SilentServerTest, EndsTheReadsAfterTheRun) {
   const auto reader = store_->connect();
   ASSERT_EQ(reader->begin(Access::read_only), Status::ok);
   EXPECT_EQ(get(*reader, 10), 100U);
-  signal_server(SIGSTOP);
+  silence_server();
   std::array<std::byte, 8> value{};
   EXPECT_EQ(reader->get(kTable, bytes_of(10), RowLock::shared, value), Status::lost);
   expect_silence(reader->error(), "a statement");
@@ -151,7 +151,7 @@ TEST_P(SilentServerTest, EndsTheFilling) {
   setup.stop = &stop_;
   const auto store = find_store(tested_.store)(setup);
   const auto filler = store->fill();
-  signal_server(SIGSTOP);
+  silence_server();
   std::string error;
   try {
     // More than the sockets hold.
