@@ -72,7 +72,7 @@ def test_consecutive_pages_link_to_each_other(site: Path) -> None:
     index = (site / "docs" / "index.html").read_text(encoding="utf-8")
     assert re.search(r'<a class="next-page" href="start-postgresql.html"', index)
     page = (site / "docs" / "start-cpp.html").read_text(encoding="utf-8")
-    assert re.search(r'<a class="prev-page" href="start-postgresql.html"', page)
+    assert re.search(r'<a class="prev-page" href="contention-in-postgresql.html"', page)
     assert re.search(r'<a class="next-page" href="start-research.html"', page)
 
 
