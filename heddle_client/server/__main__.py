@@ -50,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known = None if given.policy is None else signature(given.policy)
         policy = given.policy or Policy(**_typed(given))
         scheduler = Scheduler(policy, longest_wait=given.longest_wait)
+        _is_left(given.socket)  # refuses another file before it gets a lock file next to it
         with _alone(given.socket):
             asyncio.run(_serve(given, scheduler, known))
     except (PolicyError, ServerError, ValueError) as error:

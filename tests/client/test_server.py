@@ -581,6 +581,9 @@ def test_a_place_that_is_taken(path: Path) -> None:
     path.write_text("mine")
     refused(path, [], "is no socket")
     assert path.read_text() == "mine"
+    Path(f"{path}.lock").unlink()
+    refused(path, [], "is no socket")
+    assert not Path(f"{path}.lock").exists()
     refused(path.parent / "none" / "q", [], "No such file")
     refused(path.parent / ("q" * 100), [], "at most 107 bytes")
 
