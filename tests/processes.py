@@ -33,10 +33,21 @@ def is_alive(process: int, but: bytes | None = None) -> bool:
 
 
 def stop(process: int) -> None:
-    """Stop a process, and wait until each of its threads has stopped: the signal comes later."""
-    os.kill(process, signal.SIGSTOP)
-    threads = Path(f"/proc/{process}/task")
-    wait_until(lambda: all(_state(thread)[0] == "T" for thread in threads.iterdir()), 0.001)
+    """Stop a process, and wait until each of its threads has stopped: the signal comes later.
+
+    One that has ended has stopped.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGSTOP)
+    wait_until(lambda: _is_stopped(process), 0.001)
+
+
+def _is_stopped(process: int) -> bool:
+    try:
+        threads = list(Path(f"/proc/{process}/task").iterdir())
+        return all(_state(thread)[0] in "TZX" for thread in threads)
+    except OSError:  # it has ended, or one of its threads: look again
+        return not is_alive(process)
 
 
 def cpu_seconds(process: int) -> float:

@@ -54,18 +54,21 @@ inline std::vector<pid_t> processes_in(const fs::path& folder) {
   return found;
 }
 
-/// Stops a process, and waits until each of its threads has stopped: the signal comes later.
+/// Stops a process, and waits until each of its threads has stopped: the signal comes later. One
+/// that has ended has stopped.
 inline void stop(pid_t process) {
   if (kill(process, SIGSTOP) != 0) return;
   const auto stopped = [process] {
     std::error_code gone;
-    for (const fs::directory_entry& thread :
-         fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
-      std::ifstream file(thread.path() / "stat");
+    fs::directory_iterator thread("/proc/" + std::to_string(process) + "/task", gone);
+    for (; !gone && thread != fs::directory_iterator(); thread.increment(gone)) {
+      std::ifstream file(thread->path() / "stat");
       const std::string fields(std::istreambuf_iterator<char>(file), {});
       // `ID (NAME) STATE …`; a name may contain brackets.
-      const std::size_t name_end = fields.rfind(')');
-      if (name_end != std::string::npos && fields.compare(name_end, 3, ") T") != 0) return false;
+      const std::size_t state = fields.rfind(')') + 2;
+      if (state < fields.size() && std::string("TZX").find(fields[state]) == std::string::npos) {
+        return false;
+      }
     }
     return true;
   };
