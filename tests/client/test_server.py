@@ -268,7 +268,7 @@ def test_a_server_that_does_not_answer_is_lost(path: Path, monkeypatch: pytest.M
         stop(server.pid)
         with scheduler.transaction("stopped", keys=["key"]):
             pass
-        assert scheduler.metrics().failed_open == 1
+        wait_until(lambda: scheduler.metrics().failed_open == 1)
         server.send_signal(signal.SIGCONT)
         scheduler.close()
 
