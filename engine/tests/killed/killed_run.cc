@@ -320,7 +320,7 @@ Remains remains_of(const KilledRun& run) {
   }
   kill_now(run, running.process(), server);
   if (running.listen_until(Clock::now() + kPatience)) {
-    throw std::runtime_error("the run goes on without its store");
+    throw std::runtime_error("the run continues without its store");
   }
   (void)running.wait();
   if (named) named->end();
