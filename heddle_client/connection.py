@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import shlex
 import socket
 import threading
 import time
@@ -64,7 +65,7 @@ def told_policy(path: str | PathLike[str]) -> tuple[socket.socket, Frames, Polic
         reason = getattr(error, "strerror", None) or error
         raise ServerError(
             f"server {os.fspath(path)}: {reason}; start one: "
-            f"python -m heddle_client.server {os.fspath(path)}"
+            f"python -m heddle_client.server {shlex.quote(os.fspath(path))}"
         ) from error
 
 

@@ -45,8 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check(given)
         if given.status:
-            print(json.dumps(status(given.socket), indent=1))
-            return 0
+            return _print(json.dumps(status(given.socket), indent=1))
         known = None if given.policy is None else signature(given.policy)
         policy = given.policy or Policy(**_typed(given))
         scheduler = Scheduler(policy, longest_wait=given.longest_wait)
@@ -58,6 +57,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         print(f"error: {given.socket}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print(text: str) -> int:
+    """Print a text, and return the exit code."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # it is flushed again at exit
+        print(f"error: the output: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 

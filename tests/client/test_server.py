@@ -551,6 +551,25 @@ def test_mistakes_of_the_command(path: Path, arguments: list[str], words: str) -
     refused(path, arguments, words)
 
 
+def test_a_command_in_a_message_can_be_pasted(path: Path) -> None:
+    with pytest.raises(ServerError, match=r"server '.*/a b'$"):
+        Scheduler(server=path.parent / "a b")
+
+
+def test_a_full_disk_is_named(path: Path) -> None:
+    with serving(path), Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "heddle_client.server", str(path), "--status"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "error: the output: No space left on device\n")
+
+
 def test_the_command_prints_the_metrics(path: Path) -> None:
     with serving(path):
         done = subprocess.run(
