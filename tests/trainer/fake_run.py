@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from policies import Signature
 from tests.trainer import fake_engine
-from tests.trainer.fake_trials import FakeTrialPool
-from trainer import table_check
+from tests.trainer.stand_in import use_stand_in
 from trainer.config import (
     ChampionConfig,
     EvaluationConfig,
@@ -114,7 +114,5 @@ def train(config: TrainConfig, folder: Path, scenarios: Sequence[Scenario] = ())
 
 
 if __name__ == "__main__":
-    sys.modules["engine"] = fake_engine
-    table_check.TrialPool = FakeTrialPool  # type: ignore[assignment, misc]
-    fake_engine.SECONDS_PER_RUN = float(sys.argv[3])
+    use_stand_in(pytest.MonkeyPatch()).SECONDS_PER_RUN = float(sys.argv[3])
     train(settings(int(sys.argv[2])), Path(sys.argv[1]))

@@ -22,6 +22,9 @@ def use_stand_in(patch: pytest.MonkeyPatch) -> ModuleType:
     patch.setattr(fake_engine, "STARVED_ABOVE_US", math.inf)
     patch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {})
     patch.setattr(fake_engine, "VIOLATIONS", [])
+    # A run takes no time, unless the process is held up: then the load of the machine would be part
+    # of its result, and equal runs would differ.
+    patch.setattr("envs.host.SHORTEST_S", math.inf)
     patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
     patch.setattr(Evaluator, "run_trial", FakeTrialPool.on_loaded_database)
     patch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: False))

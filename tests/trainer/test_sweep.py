@@ -352,10 +352,8 @@ def test_a_contest_runs_seed_by_seed() -> None:
 def test_a_killed_sweep_resumes(tmp_path: Path) -> None:
     """A sweep killed in its second run does not repeat the first one."""
     program = (
-        "import sys; from tests.trainer import fake_engine; sys.modules['engine'] = fake_engine\n"
-        "from trainer import table_check; from tests.trainer.fake_trials import FakeTrialPool\n"
-        "table_check.TrialPool = FakeTrialPool\n"
-        "fake_engine.SECONDS_PER_RUN = 0.003\n"
+        "import pytest; from tests.trainer.stand_in import use_stand_in\n"
+        "use_stand_in(pytest.MonkeyPatch()).SECONDS_PER_RUN = 0.003\n"
         "from trainer.command.main import main; main()\n"
     )
     arguments = ["train", "-m", *SMALL, "seed=1,2,3", "sweep=mine"]
