@@ -144,8 +144,9 @@ class EngineModule(Protocol):
         machine: Mapping[str, str],
         options: Any,
         switches: Sequence[Any] = ...,
+        isolation: str = ...,
     ) -> dict[str, Any]:
-        """Load a database, run a workload on it, record the run and check it."""
+        """Load a database, run a workload on it, record the run and check it at a level."""
 
     def History(self, *arguments: Any) -> Any:  # noqa: N802
         """Return a history made from arrays; its `check` looks for anomalies."""

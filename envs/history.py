@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from envs.engine_interface import load_engine
+from envs.subject import SERIALIZABLE
 from traces.atomic_file import replaced_atomically
 
 FORMAT = "heddle-history"
@@ -119,15 +120,18 @@ class History:
             history.first_version,
         )
 
-    def check(self) -> dict[str, Any]:
-        """Check whether the history is serializable.
+    def check(self, isolation: str = SERIALIZABLE) -> dict[str, Any]:
+        """Check whether the history satisfies an isolation level.
+
+        Args:
+            isolation: the level (`envs.anomalies.PERMITTED`).
 
         Returns:
             Counts, and a list `anomalies` of dictionaries with a `name` and a `text`. The history
-            is serializable if the list is empty.
+            satisfies the level if the list is empty.
 
         Raises:
-            ValueError: the history contradicts itself.
+            ValueError: the history contradicts itself, or no level has this name.
         """
         engine = load_engine()
         return engine.History(
@@ -137,7 +141,7 @@ class History:
             list(self.types),
             list(self.reasons),
             self.first_version,
-        ).check()
+        ).check(isolation)
 
     def save(self, path: Path) -> None:
         """Write a Parquet file atomically.

@@ -97,8 +97,9 @@ struct Read {
 
 class Check {
  public:
-  explicit Check(const History& history)
+  Check(const History& history, Isolation isolation)
       : history_(history),
+        isolation_(isolation),
         transactions_(history),
         keys_(transactions_),
         findings_(transactions_),
@@ -123,7 +124,7 @@ class Check {
     misses_ = {};
     look_at_ranges();
     keys_.forget_operations();
-    serialization_.find_cycles();
+    serialization_.find_cycles(isolation_);
     if (findings_.empty()) serialization_.find_reversed();
     report.edges = serialization_.edges();
     report.choices = lives_.choices();
@@ -537,6 +538,7 @@ class Check {
   }
 
   const History& history_;
+  Isolation isolation_;
   Transactions transactions_;
   KeyGroups keys_;
   Findings findings_;
@@ -557,6 +559,8 @@ class Check {
 
 }  // namespace
 
-Report check_history(const History& history) { return Check(history).run(); }
+Report check_history(const History& history, Isolation isolation) {
+  return Check(history, isolation).run();
+}
 
 }  // namespace heddle::check

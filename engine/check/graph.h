@@ -29,6 +29,8 @@ class Edge {
   [[nodiscard]] std::uint32_t from() const { return from_; }
   [[nodiscard]] std::uint32_t to() const { return to_ & (kMostNodes - 1); }
   [[nodiscard]] Why why() const { return static_cast<Why>(to_ >> kWhyShift); }
+  /// Whether it is an anti-dependency: the other overwrote what the transaction saw.
+  [[nodiscard]] bool is_anti() const { return why() > Why::wr; }
   [[nodiscard]] std::uint32_t packed_to() const { return to_; }
 
  private:

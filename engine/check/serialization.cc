@@ -58,13 +58,61 @@ void Serialization::find_reversed() {
   }
 }
 
-void Serialization::find_cycles() {
+void Serialization::find_cycles(Isolation isolation) {
   for (int round = 0; round < kRounds; ++round) {
-    const Graph graph(nodes_, edges_);
+    const Graph graph = graph_for(isolation);
     const Components components(graph);
     if (!components.cyclic().empty()) return report_cycles(graph, components);
+    if (isolation != Isolation::serializable) return;
     if (choices_.empty() || !make_choices(graph, components)) return;
   }
+}
+
+/// A graph whose cycles are those that the level forbids.
+Graph Serialization::graph_for(Isolation isolation) const {
+  switch (isolation) {
+    case Isolation::serializable: break;
+    case Isolation::snapshot: return {2 * std::size_t{nodes_}, edges_by_last_kind()};
+    case Isolation::read_committed: return {nodes_, dependencies()};
+  }
+  return {nodes_, edges_};
+}
+
+std::vector<Edge> Serialization::dependencies() const {
+  std::vector<Edge> edges;
+  std::copy_if(edges_.begin(), edges_.end(), std::back_inserter(edges),
+               [](const Edge& edge) { return !edge.is_anti(); });
+  return edges;
+}
+
+/// Each node twice: as reached by a dependency, and, `nodes_` later, as reached by an
+/// anti-dependency, from which only a dependency leads on. The edges after a node that is no
+/// transaction belong to the edge before it.
+std::vector<Edge> Serialization::edges_by_last_kind() const {
+  if (2 * std::uint64_t{nodes_} >= Edge::kMostNodes) {
+    throw std::invalid_argument(
+        "a history is too long to be checked for snapshot isolation: its graph has too many nodes");
+  }
+  std::vector<Edge> edges;
+  edges.reserve(2 * edges_.size());
+  for (const Edge& edge : edges_) {
+    const std::uint32_t from = edge.from();
+    const std::uint32_t to = edge.to();
+    if (edge.is_anti()) {
+      edges.emplace_back(from, to + nodes_, edge.why());
+      continue;
+    }
+    const bool goes_on = from >= transactions_.size();
+    edges.emplace_back(from, to, edge.why());
+    edges.emplace_back(from + nodes_, goes_on ? to + nodes_ : to, edge.why());
+  }
+  return edges;
+}
+
+/// The transaction of a node of any graph_for(); kNone if it is none.
+std::uint32_t Serialization::transaction_of(std::uint32_t node) const {
+  const std::uint32_t one = node < nodes_ ? node : node - nodes_;
+  return one < transactions_.size() ? one : Transactions::kNone;
 }
 
 /// Adds every edge whose alternative would close a cycle. Returns false if there was none.
@@ -107,7 +155,7 @@ void Serialization::report_cycles(const Graph& graph, const Components& componen
   const auto tell = [&](const std::vector<std::uint32_t>& members, const std::vector<Edge>& cycle) {
     told.push_back(components.of(members.front()));
     const auto whole = std::count_if(members.begin(), members.end(), [this](std::uint32_t node) {
-      return node < transactions_.size();
+      return transaction_of(node) != Transactions::kNone;
     });
     report_cycle(cycle, "; in a component of " + std::to_string(whole));
   };
@@ -137,7 +185,6 @@ std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Compon
                                                 Why least, Why most) const {
   std::vector<std::pair<std::int64_t, Edge>> edges;
   const std::uint32_t component = components.of(members.front());
-  const auto is_one = [this](std::uint32_t node) { return node < transactions_.size(); };
   const auto keep_furthest = [&edges] {
     if (std::ssize(edges) <= kStarts) return;
     const auto end = edges.begin() + kStarts;
@@ -151,10 +198,13 @@ std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Compon
       const Why why = graph.why(at);
       if (why < least || why > most || components.of(to) != component) continue;
       // An edge to or from a node that is no transaction counts as leading forward in time.
-      const std::int64_t back = is_one(from) && is_one(to)
-                                    ? static_cast<std::int64_t>(transactions_.attempt(from).began -
-                                                                transactions_.attempt(to).ended)
-                                    : std::numeric_limits<std::int64_t>::min();
+      const std::uint32_t before = transaction_of(from);
+      const std::uint32_t after = transaction_of(to);
+      const bool known = before != Transactions::kNone && after != Transactions::kNone;
+      const std::int64_t back =
+          known ? static_cast<std::int64_t>(transactions_.attempt(before).began -
+                                            transactions_.attempt(after).ended)
+                : std::numeric_limits<std::int64_t>::min();
       edges.emplace_back(back, Edge(from, to, why));
     }
     if (std::ssize(edges) > 64 * kStarts) keep_furthest();
@@ -215,15 +265,19 @@ void Serialization::report_cycle(const std::vector<Edge>& found, const std::stri
 
 /// Replaces paths through nodes that are no transactions by edges. The first edge gives the reason.
 std::vector<Edge> Serialization::of_transactions(std::vector<Edge> cycle) const {
-  const auto real = [this](const Edge& edge) { return edge.from() < transactions_.size(); };
-  std::rotate(cycle.begin(), std::find_if(cycle.begin(), cycle.end(), real), cycle.end());
+  const auto begins_at = [this](const Edge& edge) { return transaction_of(edge.from()); };
+  std::rotate(
+      cycle.begin(),
+      std::find_if(cycle.begin(), cycle.end(),
+                   [&](const Edge& edge) { return begins_at(edge) != Transactions::kNone; }),
+      cycle.end());
   std::vector<Edge> edges;
-  for (const Edge& edge : cycle) {
-    if (real(edge)) {
-      edges.push_back(edge);
-    } else {
-      edges.back() = Edge(edges.back().from(), edge.to(), edges.back().why());
-    }
+  for (std::size_t at = 0; at < cycle.size(); ++at) {
+    const std::uint32_t from = begins_at(cycle[at]);
+    if (from == Transactions::kNone) continue;
+    std::size_t next = at + 1;
+    while (next < cycle.size() && begins_at(cycle[next]) == Transactions::kNone) ++next;
+    edges.emplace_back(from, begins_at(cycle[next % cycle.size()]), cycle[at].why());
   }
   return edges;
 }

@@ -6,6 +6,7 @@
 #include "check/graph.h"
 #include "check/report.h"
 #include "check/transactions.h"
+#include "model/isolation.h"
 
 namespace heddle::check {
 
@@ -34,9 +35,11 @@ class Serialization {
   /// that read or overwrote it had ended. An order may explain them, but no run.
   void find_reversed();
 
-  /// Finds the cycles. A choice is decided when its alternative would close one: no possible order
-  /// is rejected, and every rejection comes with its cycles.
-  void find_cycles();
+  /// Finds the cycles that the level forbids. A choice is decided when its alternative would close
+  /// one: no possible order is rejected, and every rejection comes with its cycles. Levels that
+  /// permit some cycles leave the choices open.
+  /// @throws std::invalid_argument if there are more nodes than a graph can hold
+  void find_cycles(Isolation isolation);
 
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   [[nodiscard]] std::size_t open_choices() const { return choices_.size(); }
@@ -47,6 +50,10 @@ class Serialization {
     Edge other;
   };
 
+  [[nodiscard]] Graph graph_for(Isolation isolation) const;
+  [[nodiscard]] std::vector<Edge> dependencies() const;
+  [[nodiscard]] std::vector<Edge> edges_by_last_kind() const;
+  [[nodiscard]] std::uint32_t transaction_of(std::uint32_t node) const;
   bool make_choices(const Graph& graph, const Components& components);
   void report_cycles(const Graph& graph, const Components& components);
   [[nodiscard]] std::vector<Edge> backward_edges(const Graph& graph, const Components& components,

@@ -62,7 +62,7 @@ std::string Verdict::to_json() const {
 }
 
 Verdict run_checked(Session& session, const RunOptions& options, const std::function<bool()>& watch,
-                    const std::function<void()>& on_end) {
+                    const std::function<void()>& on_end, Isolation isolation) {
   Verdict verdict;
   try {
     verdict.result = session.run(options, watch);
@@ -76,13 +76,16 @@ Verdict run_checked(Session& session, const RunOptions& options, const std::func
     return verdict;
   }
   verdict.interrupted = verdict.result.interrupted;
-  verdict.report = check::check_history(*verdict.result.history);
+  verdict.report = check::check_history(*verdict.result.history, isolation);
   for (const check::Anomaly& anomaly : verdict.report.anomalies) {
     verdict.findings.push_back(anomaly.text);
   }
   // The check reclaims what the run has left.
-  for (const std::string& violation : session.check()) {
-    verdict.findings.push_back("inconsistent: " + violation + "\n");
+  const std::vector<std::string> violations = session.check();
+  if (isolation == Isolation::serializable) {
+    for (const std::string& violation : violations) {
+      verdict.findings.push_back("inconsistent: " + violation + "\n");
+    }
   }
   verdict.grown_bytes = session.grown_bytes();
   look_for_starved(verdict, verdict.findings);
@@ -98,12 +101,13 @@ Verdict run_trial(const Trial& trial, const std::function<bool()>& interrupted,
   options.seed = trial.seed;
   options.history_bytes = trial.history_bytes;
   std::size_t next = 0;
-  return run_checked(*session, options, [&] {
+  const auto watch = [&] {
     if (!trial.switches.empty()) {
       session->switch_policy(trial.switches[next++ % trial.switches.size()]);
     }
     return interrupted();
-  });
+  };
+  return run_checked(*session, options, watch, [] {}, trial.isolation);
 }
 
 }  // namespace heddle

@@ -11,6 +11,7 @@
 #include "driver/result.h"
 #include "driver/session.h"
 #include "machine/options.h"
+#include "model/isolation.h"
 #include "model/options.h"
 #include "protocol/compiled_policy.h"
 
@@ -27,6 +28,9 @@ struct Trial {
   std::vector<std::shared_ptr<const CompiledPolicy>> switches = {};
   /// The most history, in bytes; a run that reaches it ends.
   std::size_t history_bytes = std::size_t{256} << 20;
+  /// What the history must satisfy. Under a weaker level than `serializable` the consistency
+  /// conditions of the workload need not hold, and are not findings.
+  Isolation isolation = Isolation::serializable;
 };
 
 /// The result of a trial.
@@ -51,10 +55,11 @@ struct Verdict {
 /// it.
 /// @param watch called every few milliseconds; once it returns true, the run ends
 /// @param on_end called after the run has ended, before it is checked
+/// @param isolation see Trial
 /// @throws std::invalid_argument for inconsistent options
 [[nodiscard]] Verdict run_checked(
     Session& session, const RunOptions& options, const std::function<bool()>& watch,
-    const std::function<void()>& on_end = [] {});
+    const std::function<void()>& on_end = [] {}, Isolation isolation = Isolation::serializable);
 
 using OpenSession = std::function<std::unique_ptr<Session>(
     const OptionMap& workload, int workers, std::uint64_t seed, const MachineOptions& machine)>;

@@ -183,16 +183,19 @@ void bind_history(py::module_& module) {
           "Versions below this one existed before the run.")
       .def(
           "check",
-          [](const HistoryHandle& self) {
+          [](const HistoryHandle& self, const std::string& isolation) {
+            const Isolation level = isolation_named(isolation);
             std::string json;
             {
               const py::gil_scoped_release release;
-              json = check::check_history(*self.history).to_json();
+              json = check::check_history(*self.history, level).to_json();
             }
             return py::module_::import("json").attr("loads")(json);
           },
-          "Checks whether the history is serializable: returns counts, and `anomalies`, each with "
-          "a `name` and a `text`.");
+          py::arg("isolation") = "serializable",
+          "Checks whether the history is serializable, or satisfies the level `snapshot` or "
+          "`read_committed`: returns counts, and `anomalies`, each with a `name` and a "
+          "`text`.\n\nRaises:\n    ValueError: no level has this name.");
 }
 
 }  // namespace heddle

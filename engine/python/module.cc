@@ -361,14 +361,16 @@ void bind_session(py::module_& module) {
 
 /// A trial with Python's arguments, and its result.
 py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
-               const RunOptions& options, const std::vector<const PolicyHandle*>& switches) {
+               const RunOptions& options, const std::vector<const PolicyHandle*>& switches,
+               const std::string& isolation) {
   const RunOptions run = recorded(with_own_schedule(options));
   Trial one{.workload = workload,
             .workers = workers,
             .seed = seed,
             .machine = parse_machine(machine),
             .run = run,
-            .history_bytes = run.history_bytes};
+            .history_bytes = run.history_bytes,
+            .isolation = isolation_named(isolation)};
   for (const PolicyHandle* policy : switches) one.switches.push_back(policy->compiled);
   Verdict verdict;
   bool signalled = false;
@@ -394,9 +396,12 @@ void bind_trial(py::module_& module) {
   module.def("run_trial", &trial, py::arg("workload"), py::arg("workers"), py::arg("seed"),
              py::arg("machine"), py::arg("options"),
              py::arg("switches") = std::vector<const PolicyHandle*>{},
+             py::arg("isolation") = "serializable",
              "Loads a database, runs a workload on it, records the reads and writes of every "
              "transaction, and checks them.\n\n`seed` is also that of the inputs. `switches` are "
-             "policies given to the running executor one after the other.\n\nReturns `findings`, a "
+             "policies given to the running executor one after the other. `isolation` is what the "
+             "history must satisfy: `serializable`, `snapshot` or `read_committed`.\n\nReturns "
+             "`findings`, a "
              "text for each error; `report`, the checker's counts; `grown_bytes`, the database's "
              "growth after reclamation; `history`, or None if a worker was stuck.\n\nRaises:\n    "
              "KeyboardInterrupt: Ctrl-C.\n    ValueError: inconsistent options.");

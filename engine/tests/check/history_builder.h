@@ -147,7 +147,9 @@ class Story {
     }
     return history;
   }
-  [[nodiscard]] Report check() const { return check_history(history()); }
+  [[nodiscard]] Report check(Isolation isolation = Isolation::serializable) const {
+    return check_history(history(), isolation);
+  }
 
  private:
   struct Told {
