@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from envs.anomalies import PERMITTED
 from envs.engine_interface import load_engine
 from envs.run_options import run_options
-from envs.subject import Subject
+from envs.subject import SERIALIZABLE, Subject
 from envs.workload import engine_workload
 
 SCHEMA_VERSION = 1
@@ -37,6 +38,8 @@ class Trial:
         epoch_us: length of an epoch in µs. With short ones memory is freed and snapshots are taken
             often.
         exclusive_after: aborts in a row after which a transaction runs without others; 0 = never.
+        isolation: level at which the history is checked (`envs.anomalies.PERMITTED`). Below
+            `serializable` the workload's consistency conditions are not.
     """
 
     workload: dict[str, str]
@@ -49,6 +52,7 @@ class Trial:
     watchdog_s: float = field(default_factory=lambda: _engine_default("watchdog_s"))
     epoch_us: float = field(default_factory=lambda: _engine_default("epoch_us"))
     exclusive_after: int = field(default_factory=lambda: _engine_default("exclusive_after"))
+    isolation: str = SERIALIZABLE
 
     def run_fields(self) -> dict[str, Any]:
         """Return the fields of the engine's run options that do not depend on the subject."""
@@ -133,7 +137,9 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
     policy = None if subject.policy is None else engine.Policy(subject.policy, signature)
     options = run_options(engine, subject, policy, **trial.run_fields())
     switches = [engine.Policy(text, signature) for text in trial.switches]
-    outcome = engine.run_trial(workload, trial.cores, trial.seed, trial.machine, options, switches)
+    outcome = engine.run_trial(
+        workload, trial.cores, trial.seed, trial.machine, options, switches, trial.isolation
+    )
     if history is not None and outcome["history"] is not None:
         from envs.history import History  # loads Arrow, which other trials do not need
 
@@ -147,6 +153,8 @@ def _trial_of(document: dict[str, Any]) -> Trial:
     for key, kind in {"workload": dict, "machine": dict, "cores": int, "seed": int}.items():
         if not isinstance(document[key], kind):
             raise TypeError(f"{key} must be a {kind.__name__}")
+    if document.get("isolation", SERIALIZABLE) not in PERMITTED:
+        raise TypeError(f"isolation must be one of {', '.join(PERMITTED)}")
     for key in ("workload", "machine"):
         if not all(isinstance(value, str) for value in document[key].values()):
             raise TypeError(f"all values of {key} must be strings")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from envs.anomalies import checked_level
 from envs.baselines import subject_of
 from envs.engine_interface import load_engine
 from envs.option_specs import engine_specs
@@ -52,6 +53,7 @@ class TrialPlan:
         seed: seed of the first trial.
         fixed: settings that are not drawn, such as `workload.churn` and `machine.depth`. Every
             trial has them as `workload` and `machine` say.
+        allow: anomalies that histories of policies with a weaker isolation level may have.
     """
 
     workload: Mapping[str, str]
@@ -65,6 +67,7 @@ class TrialPlan:
     watchdog_s: float
     seed: int
     fixed: Collection[str] = ()
+    allow: Collection[str] = ()
 
     def name(self, number: int) -> str:
         """Return the name of the policy of a trial."""
@@ -97,6 +100,7 @@ class TrialPlan:
             watchdog_s=self.watchdog_s,
             epoch_us=draw.choice((2.0, 10.0, 50.0, 10_000.0)),
             exclusive_after=draw.choice((1, 3, 64)),
+            isolation=checked_level(subject, self.allow),
         )
 
     def _machine(self, number: int, draw: Random, seed: int) -> dict[str, str]:

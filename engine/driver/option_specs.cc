@@ -1,5 +1,6 @@
 #include "driver/option_specs.h"
 
+#include <concepts>
 #include <stdexcept>
 
 #include "driver/machine_options.h"
@@ -24,6 +25,12 @@ std::vector<OptionSpec> workload_specs(const std::string& name) {
 /// Whether a protocol declares its options, as `Options`.
 template <class P>
 concept HasOptions = requires { typename P::Options; };
+
+/// Whether one of its options is an isolation level of this engine.
+template <class P>
+concept HasIsolation = HasOptions<P> && requires(typename P::Options options) {
+  { options.isolation } -> std::same_as<Isolation&>;
+};
 
 /// Checks values; those that depend on the workload only if `signature` is given.
 /// @throws std::invalid_argument
@@ -57,6 +64,14 @@ void check_protocol(const std::string& name, const OptionMap& options, const Sig
   NamedProtocols::visit(name, [&]<class P>(P) {
     if constexpr (HasOptions<P>) check_values<typename P::Options>(options, signature);
   });
+}
+
+Isolation isolation_of(const std::string& name, const OptionMap& options) {
+  Isolation isolation = Isolation::serializable;
+  NamedProtocols::visit(name, [&]<class P>(P) {
+    if constexpr (HasIsolation<P>) isolation = P::Options::parse(options).isolation;
+  });
+  return isolation;
 }
 
 std::vector<OptionSpec> option_specs(const std::string& group, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "model/isolation.h"
 #include "model/option_spec.h"
 #include "model/options.h"
 #include "model/signature.h"
@@ -22,5 +23,9 @@ namespace heddle {
 /// @param signature of the workload that it runs on; nullptr: any
 void check_protocol(const std::string& name, const OptionMap& options,
                     const Signature* signature = nullptr);
+
+/// The isolation level that a protocol has under valid options. That of `external` is its store's,
+/// and counts as serializable here.
+[[nodiscard]] Isolation isolation_of(const std::string& name, const OptionMap& options);
 
 }  // namespace heddle

@@ -444,6 +444,10 @@ void parse_protocol(const Json& document, const Signature& signature, Policy& po
   } catch (const std::invalid_argument& error) {
     fail("", error.what());
   }
+  if (isolation_of(policy.protocol, policy.protocol_options) != Isolation::serializable) {
+    fail("protocol", "option 'isolation' is " + shown(options["isolation"]) +
+                         "; the histories of a policy must be serializable, so omit it");
+  }
 }
 
 /// The schedule, validated and in canonical form.

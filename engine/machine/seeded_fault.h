@@ -57,6 +57,8 @@ enum class SeededFault : std::uint8_t {
   skip_raw_rule,             ///< Commit though an earlier one of the batch writes what was read.
   overlook_new_rows,         ///< Do not look for rows put into ranges that were read.
   batch_of_two_epochs,       ///< Commit in the epoch of the moment, not of the batch.
+  last_committer_wins,       ///< Overwrite a version that is newer than the snapshot.
+  read_before_install,       ///< Read a snapshot before an earlier commit is installed.
   count_
 };
 
@@ -106,7 +108,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "skip_waw_rule",
                       "skip_raw_rule",
                       "overlook_new_rows",
-                      "batch_of_two_epochs"};
+                      "batch_of_two_epochs",
+                      "last_committer_wins",
+                      "read_before_install"};
 
 /// Whether `fault` is seeded in this machine's engine.
 template <class M>

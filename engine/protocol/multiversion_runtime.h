@@ -6,6 +6,7 @@
 
 #include "machine/shared.h"
 #include "machine/signal.h"
+#include "model/isolation.h"
 #include "protocol/lock_plan.h"
 #include "protocol/protocol.h"
 #include "protocol/timestamps.h"
@@ -16,8 +17,9 @@ namespace heddle {
 /// The state that the workers of one run share to order transactions by timestamps.
 template <class M>
 struct MultiversionRuntime {
-  explicit MultiversionRuntime(const RunSetup<M>& setup)
+  explicit MultiversionRuntime(const RunSetup<M>& setup, Isolation level = Isolation::serializable)
       : workers(setup.workers),
+        isolation(level),
         stop(setup.stop),
         storage(setup.storage),
         timestamps(setup.workers, next_epoch(setup.storage)),
@@ -67,6 +69,7 @@ struct MultiversionRuntime {
   }
 
   int workers;
+  Isolation isolation;
   const Shared<M, std::uint64_t>& stop;
   Storage<M>& storage;
   Timestamps<M> timestamps;

@@ -37,6 +37,15 @@ namespace heddle {
 /// A commit is installed as Silo's is, under the TID that is its timestamp: each record then holds
 /// its newest committed version. Older versions are kept as long as a transaction may read them.
 ///
+/// Weaker isolation levels give up parts of this. Nothing uncommitted is read, no reader leaves a
+/// timestamp, and a commit takes a second, later timestamp once it has locked its records.
+///
+/// - `snapshot` (Berenson et al., SIGMOD 1995, §4.2): a read returns the newest version committed
+///   before the transaction began, and waits where a commit may be just before that. A commit is
+///   refused if a row that it writes has a newer version than was read: the first committer wins.
+/// - `read_committed`: a read returns the newest committed version. A commit overwrites newer ones
+///   than were read; it is refused only if a row has been inserted or deleted meanwhile.
+///
 /// @tparam Expected the accesses known before the transaction begins: ExpectedWrites, or
 ///         NothingExpected
 template <class M, class Expected = NothingExpected<M>>
@@ -59,6 +68,7 @@ class MultiversionTransaction final
                           Expected expected = {})
       : Core(storage, worker),
         runtime_(runtime),
+        isolation_(runtime.isolation),
         self_(runtime.owners[worker]),
         expected_(std::move(expected)) {}
 
@@ -79,6 +89,7 @@ class MultiversionTransaction final
     } else {
       timestamp_ = taken;
     }
+    version_ = timestamp_;
     if ((begun_ += kLooksPerBegin) >= runtime_.workers) {
       begun_ = 0;
       horizon_ = runtime_.timestamps.oldest_in_use(this->storage().epochs());
@@ -93,16 +104,26 @@ class MultiversionTransaction final
     timeline::tell<M>(timeline::What::validate);
     for (const auto& locked : this->locked_) {
       const Access<M>& access = set_[locked.entry];
-      if ((access.record->word.peek() & ~tid::kLock) == access.seen) continue;
-      // What was read is still valid, or the transaction would have aborted before; but a record
-      // that held no row may have left its index.
-      conflict(AbortReason::record_unlinked, access.state);
+      if (may_overwrite(access)) continue;
+      // Where it is serializable what was read is still valid, or the transaction would have
+      // aborted before; but a record that held no row may have left its index.
+      conflict(is_serializable() ? AbortReason::record_unlinked : AbortReason::read_validation,
+               access.state);
       return false;
+    }
+    if (!is_serializable() && !this->locked_.empty()) {
+      const std::uint64_t later =
+          runtime_.timestamps.next(this->worker(), this->storage().epochs());
+      if (later == Timestamps<M>::kNone) [[unlikely]] {
+        conflict(AbortReason::epoch_full, kNoState);
+        return false;
+      }
+      version_ = later;
     }
     // No conflict can occur any more, so other transactions need not wait until everything is
     // installed: a transaction that overwrites one of these rows waits for its record's lock.
     timeline::tell<M>(timeline::What::install);
-    end(timestamp_);
+    end(version_);
     for (const auto& locked : this->locked_) install(locked.entry);
     this->locked_.clear();
     if (this->stray_placeholders_) Core::drop_placeholders();
@@ -142,7 +163,7 @@ class MultiversionTransaction final
   [[nodiscard]] typename M::Ticks waited() const { return waited_; }
 
   /// See OptimisticCore.
-  [[nodiscard]] std::uint64_t last_version() const { return timestamp_; }
+  [[nodiscard]] std::uint64_t last_version() const { return version_; }
   [[nodiscard]] typename Core::DirtySource dirty_source(std::uint32_t entry) const {
     for (const Source& source : sources_) {
       if (source.entry != entry) continue;
@@ -205,6 +226,7 @@ class MultiversionTransaction final
 
   /// Makes a write of the procedure visible to others.
   bool end_write(AccessId state, std::uint32_t entry) {
+    if (!is_serializable()) return true;  // visible once it is committed
     Access<M>& access = set_[entry];
     Named& named = named_[entry];
     assert(named.name != 0 && "a table is written by no other states than its signature names");
@@ -260,6 +282,11 @@ class MultiversionTransaction final
       entry = place.entry;
       if (entry == AccessSet<M>::kNone) {
         found = read_version(state, table, name, result.record, 0, place, entry);
+        // Since it began: it may have missed the row.
+        if (found == Look::present && tid::version(set_[entry].seen) > timestamp_) {
+          conflict(AbortReason::read_validation, state);
+          return Look::stop;
+        }
       } else if (!set_[entry].absent && !set_[entry].removed) {
         found = Look::present;
       }
@@ -267,7 +294,7 @@ class MultiversionTransaction final
     if constexpr (requires { table.index().last_removal(); }) {
       // Whichever transaction inserted the record: it may be later than a scan that this one
       // precedes.
-      if (found == Look::absent &&
+      if (is_serializable() && found == Look::absent &&
           !may_insert_at(result.before.word, table.index().last_removal())) {
         conflict(AbortReason::late_insert, state);
         return Look::stop;
@@ -284,9 +311,9 @@ class MultiversionTransaction final
     std::byte* copy = set_.allocate(bytes);
     VersionBucket<M>& bucket = runtime_.versions.bucket(name);
     M::on_control();
-    bucket.latch();
-    const VisibleVersion<M> found = bucket.read(*record, timestamp_, copy, bytes, &self_);
-    if (!tid::dead(found.word)) [[likely]]
+    latch_between_commits(bucket, *record);
+    const VisibleVersion<M> found = bucket.read(*record, as_of(), copy, bytes, &self_);
+    if (is_serializable() && !tid::dead(found.word)) [[likely]]
       bucket.note_reader(name, timestamp_);
     bucket.unlatch();
     if (tid::dead(found.word)) [[unlikely]]
@@ -299,6 +326,25 @@ class MultiversionTransaction final
       depend_on(found.owner, found.incarnation);
     }
     return set_[entry].absent ? Look::absent : Look::present;
+  }
+
+  /// Latches a row's bucket. Under snapshot isolation a commit that has locked the record may be
+  /// before the transaction's begin, so it waits until that has installed its version.
+  void latch_between_commits(VersionBucket<M>& bucket, const Record<M>& record) const {
+    bucket.latch();
+    if (isolation_ != Isolation::snapshot || seeded<M>(SeededFault::read_before_install)) return;
+    // acquire: a commit with an earlier timestamp than the transaction's had locked its records
+    // before it took that.
+    for (int spins = 0; tid::locked(record.word.load(std::memory_order_acquire));) {
+      bucket.unlatch();
+      M::relax(spins, &record.word);
+      bucket.latch();
+    }
+  }
+
+  /// The time as of which committed versions are read.
+  [[nodiscard]] std::uint64_t as_of() const {
+    return isolation_ == Isolation::read_committed ? kNow : timestamp_;
   }
 
   static Access<M> entry_of(AccessId state, TableBase<M>& table, Record<M>* record,
@@ -322,7 +368,7 @@ class MultiversionTransaction final
   }
 
   /// Reads more columns of a row than the first access did. They are of the same version, unless
-  /// its writer has aborted since.
+  /// its writer has aborted since, or under `read_committed` another has committed.
   bool widened(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
     if (access.bytes >= bytes || access.absent || access.removed) return true;
@@ -332,10 +378,11 @@ class MultiversionTransaction final
     VersionBucket<M>& bucket = runtime_.versions.bucket(name);
     M::on_control();
     bucket.latch();
-    const VisibleVersion<M> found = bucket.read(*access.record, timestamp_, copy, bytes, &self_);
+    const VisibleVersion<M> found = bucket.read(*access.record, as_of(), copy, bytes, &self_);
     bucket.unlatch();
     if (found.word != access.seen) {
-      conflict(AbortReason::dirty_source, access.state);
+      conflict(is_serializable() ? AbortReason::dirty_source : AbortReason::read_validation,
+               access.state);
       return false;
     }
     if (access.write != nullptr) std::memcpy(copy, access.write, access.write_bytes);
@@ -353,7 +400,8 @@ class MultiversionTransaction final
 
   /// Notes that the key was missed. Returns false if a row may have been inserted meanwhile.
   bool note_miss(TableBase<M>& table, std::uint64_t name, const NodeVersion<M>& seen) {
-    if (!table.written() || seeded<M>(SeededFault::miss_without_timestamp)) return true;
+    if (!table.written() || !is_serializable()) return true;
+    if (seeded<M>(SeededFault::miss_without_timestamp)) return true;
     M::on_control();
     note_reader(runtime_.versions.bucket(name), name);
     return still(seen);
@@ -361,7 +409,8 @@ class MultiversionTransaction final
 
   /// Notes that a leaf was scanned. Returns false if it has changed since it was read.
   bool note_scan(TableBase<M>& table, const NodeVersion<M>& seen) {
-    if (!table.written() || seeded<M>(SeededFault::scan_without_timestamp)) return true;
+    if (!table.written() || !is_serializable()) return true;
+    if (seeded<M>(SeededFault::scan_without_timestamp)) return true;
     M::on_control();
     note_reader(runtime_.versions.bucket(seen.word), VersionTable<M>::name_of(seen.word));
     return still(seen);
@@ -476,19 +525,33 @@ class MultiversionTransaction final
     return pending_[published_++];
   }
 
+  /// Whether the version of a record that the transaction has locked may be followed by its own.
+  [[nodiscard]] bool may_overwrite(const Access<M>& access) const {
+    const std::uint64_t word = unlocked(*access.record);
+    if (isolation_ == Isolation::read_committed ||
+        (isolation_ == Isolation::snapshot && seeded<M>(SeededFault::last_committer_wins))) {
+      return !tid::dead(word) && tid::absent(word) == tid::absent(access.seen);
+    }
+    return word == access.seen;
+  }
+  [[nodiscard]] static std::uint64_t unlocked(const Record<M>& record) {
+    return record.word.peek() & ~tid::kLock;
+  }
+
   /// Puts a committed version into its record, which is locked.
   void install(std::uint32_t entry) {
     const Access<M>& access = set_[entry];
     const Named& named = named_[entry];
-    const std::uint64_t word = tid::committed(timestamp_, access.writes, access.removed);
+    const std::uint64_t before = unlocked(*access.record);
+    const std::uint64_t word = tid::committed(version_, access.writes, access.removed);
     VersionBucket<M>& bucket = runtime_.versions.bucket(named.name);
     bucket.latch();
-    if (!tid::absent(access.seen)) {
-      runtime_.versions.keep(this->worker(), bucket, *access.table, *access.record, access.seen,
-                             timestamp_, horizon_);
+    if (!tid::absent(before) && isolation_ != Isolation::read_committed) {
+      runtime_.versions.keep(this->worker(), bucket, *access.table, *access.record, before,
+                             version_, horizon_);
     }
     if (this->storage().keeps_snapshots() && access.table->in_snapshots()) {
-      Core::keep_version(access, timestamp_);
+      Core::keep_version(access, before, version_);
     }
     // Readers with earlier timestamps must find the record to find its past versions.
     if (access.removed) {
@@ -497,7 +560,7 @@ class MultiversionTransaction final
       copy_to_record<M>(access.record->payload(), access.write, access.write_bytes);
     }
     unlock_record(*access.record, word);
-    bucket.remove(*named.pending);
+    if (named.pending != nullptr) bucket.remove(*named.pending);
     bucket.unlatch();
   }
 
@@ -512,13 +575,19 @@ class MultiversionTransaction final
   /// The average number of workers' timestamps that each transaction reads to determine the oldest
   /// one.
   static constexpr int kLooksPerBegin = 2;
+  /// After every timestamp.
+  static constexpr std::uint64_t kNow = ~std::uint64_t{0};
+
+  [[nodiscard]] bool is_serializable() const { return isolation_ == Isolation::serializable; }
 
   MultiversionRuntime<M>& runtime_;
+  Isolation isolation_;
   VersionOwner<M>& self_;
   [[no_unique_address]] Expected expected_;
-  std::uint64_t timestamp_ = 0;
-  std::uint64_t horizon_ = 0;  ///< no transaction reads as of a time before this
-  int begun_ = 0;              ///< kLooksPerBegin for each begin since then
+  std::uint64_t timestamp_ = 0;  ///< of its begin
+  std::uint64_t version_ = 0;    ///< of what it commits
+  std::uint64_t horizon_ = 0;    ///< no transaction reads as of a time before this
+  int begun_ = 0;                ///< kLooksPerBegin for each begin since then
   typename M::Ticks waited_ = 0;
   std::vector<Named> named_;  ///< parallel to the access set
   std::vector<Dependency> dependencies_;

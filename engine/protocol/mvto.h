@@ -5,6 +5,7 @@
 
 #include "protocol/multiversion_runtime.h"
 #include "protocol/multiversion_transaction.h"
+#include "protocol/mvto_options.h"
 #include "protocol/protocol.h"
 
 namespace heddle {
@@ -29,13 +30,12 @@ Attempt<M> attempt_by_timestamp(MultiversionRuntime<M>& runtime, int worker, Txn
 /// Multi-version timestamp ordering as a protocol the driver runs.
 struct Mvto {
   static constexpr std::string_view kName = "mvto";
+  using Options = MvtoOptions;
+
   template <class M>
   struct Runtime : MultiversionRuntime<M> {
-    explicit Runtime(const RunSetup<M>& setup) : MultiversionRuntime<M>(setup) {
-      for (const auto& [key, value] : setup.options) {
-        reject_protocol_option(kName, key, value, "none");
-      }
-    }
+    explicit Runtime(const RunSetup<M>& setup)
+        : MultiversionRuntime<M>(setup, MvtoOptions::parse(setup.options).isolation) {}
   };
 
   template <class M>

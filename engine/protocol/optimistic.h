@@ -348,7 +348,7 @@ class OptimisticCore {
       const std::uint64_t word = tid::committed(version, access.writes, access.removed);
       const bool has_past = storage_.keeps_snapshots() && access.table->in_snapshots();
       if (has_past) {
-        keep_version(access, version);
+        keep_version(access, access.seen, version);
         if (access.removed) storage_.unlink_later(worker_, access.table, access.record, word);
       }
       if (seeded<M>(SeededFault::release_before_install)) unlock_record(*access.record, word);
@@ -374,13 +374,14 @@ class OptimisticCore {
   }
 
   /// Saves the version about to be overwritten if a snapshot may need it.
-  void keep_version(const Access<M>& access, std::uint64_t version) {
+  /// @param word of that version
+  void keep_version(const Access<M>& access, std::uint64_t word, std::uint64_t version) {
     if (seeded<M>(SeededFault::skip_old_versions)) return;
-    if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
-    if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
+    if (tid::absent(word) && tid::version(word) == 0) return;
+    if (Epochs<M>::same_snapshot(tid::epoch(word), tid::epoch(version))) return;
     const std::size_t bytes = sizeof(Version<M>) + access.table->row_bytes();
-    auto* old = new (storage_.allocate(worker_, bytes))
-        Version<M>{access.seen, access.record->past.newest()};
+    auto* old =
+        new (storage_.allocate(worker_, bytes)) Version<M>{word, access.record->past.newest()};
     std::memcpy(old->payload(), access.record->payload(), access.table->row_bytes());
     access.record->past.add(old);
     storage_.retire_version(worker_, old, bytes, tid::epoch(version));

@@ -60,6 +60,16 @@ class Timestamps {
     }
   }
 
+  /// The next timestamp, for what the worker commits now: greater than every one that has been
+  /// issued. The one it took before stays in use. Returns kNone if the epoch has none left.
+  std::uint64_t next(int worker, const Epochs<M>& epochs) {
+    // seq_cst: the records that the worker has locked are locked for all that take a later one.
+    const std::uint64_t timestamp =
+        last_.fetch_add(tid::kStep, std::memory_order_seq_cst) + tid::kStep;
+    const std::uint64_t needed = tid::epoch(timestamp);
+    return needed > epochs.announced(worker) && needed > epochs.peek() ? kNone : timestamp;
+  }
+
   /// A timestamp that is not newer than any in use now or later.
   ///
   /// The last timestamp of an idle worker may be old; but the worker has then left its epoch, and

@@ -233,6 +233,10 @@ def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -
         said = name in verdicts and verdicts[name].kind is Kind.BEYOND_LIMITS
         if exceeded is not None and not said:
             click.echo(f"{visible(name)}: beyond the limits: {exceeded}")
+        if (level := row.subject.weaker_isolation) is not None:
+            click.echo(
+                f"{visible(name)}: isolation={level}, so its histories need not be serializable"
+            )
     for name, verdict in verdicts.items():
         click.echo(f"{visible(name)}: {verdict.line}")
     for violation in comparison.violations:

@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from envs.history import History, HistoryFileError
+from envs.subject import SERIALIZABLE
 from trainer.command.errors import UsageError
 
 CONTRADICTION = "contradiction"
 """The checker's name of an anomaly that no run can have produced."""
 
 
-def checked_history(path: Path, key: str = "") -> tuple[History, Mapping[str, Any]]:
+def checked_history(
+    path: Path, key: str = "", isolation: str = SERIALIZABLE
+) -> tuple[History, Mapping[str, Any]]:
     """Read a history and check it.
 
     Args:
         path: the file.
         key: the text before its name in messages, such as `history=`.
+        isolation: level at which it is checked.
 
     Returns:
         The history, and the checker's report (`History.check`).
@@ -28,7 +32,7 @@ def checked_history(path: Path, key: str = "") -> tuple[History, Mapping[str, An
     """
     try:
         history = History.load(path)
-        report = history.check()
+        report = history.check(isolation)
     except HistoryFileError as error:
         raise UsageError(f"{key}{error}") from None
     except ValueError as error:

@@ -89,6 +89,7 @@ class CheckConfig(PlaceConfig):
         trials: number of trials; null = until the budget is spent.
         budget: seconds after which no trial begins; null = no bound.
         jobs: processes; null = one per core, or one if the cores are real.
+        allow: anomalies that histories of policies with a weaker isolation level may have.
         shrink: whether to reduce a failing trial before it is shown.
         output: folder for a failing trial.
         replay: only run the trial in this file.
@@ -103,6 +104,7 @@ class CheckConfig(PlaceConfig):
     trials: int | None = 100
     budget: float | None = None
     jobs: int | None = None
+    allow: list[str] = field(default_factory=list)
     shrink: bool = True
     output: str = "counterexample"
     replay: str | None = None

@@ -20,7 +20,9 @@ enum class Bias : std::uint8_t {
   churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
   timestamps,  ///< transactions are ordered by timestamps
   batches,     ///< transactions commit in batches
-  partitions,  ///< some data is locked, some validated
+  partitions,  ///< some data is locked, some validated.
+  snapshots,   ///< Snapshot isolation, which is all that is checked
+  committed,   ///< read committed, as above
 };
 
 /// Options of two_phase_locking; wait-die in a third of the trials.
@@ -54,6 +56,7 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   constexpr std::uint64_t kTimestamps = 10;
   constexpr std::uint64_t kBatches = kKinds;  // drawn only where the trial is biased
   constexpr std::uint64_t kPartitions = kKinds + 1;
+  constexpr std::uint64_t kWeaker = kKinds + 2;
   Random random(seed);
   const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
   Trial trial;
@@ -88,9 +91,11 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   trial.run.epoch_us =
       (churning ? std::array{2.0, 10.0, 20.0} : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
+  const bool weaker = bias == Bias::snapshots || bias == Bias::committed;
   const std::uint64_t kind = bias == Bias::timestamps   ? kTimestamps
                              : bias == Bias::batches    ? kBatches
                              : bias == Bias::partitions ? kPartitions
+                             : weaker                   ? kWeaker
                                                         : random.below(kKinds);
   if (kind == 0) {
     trial.run.protocol = "silo";
@@ -102,6 +107,10 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
     trial.run.protocol_options = drawn_partitions(random);
   } else if (kind == kTimestamps) {
     trial.run.protocol = "mvto";
+  } else if (kind == kWeaker) {
+    trial.isolation = bias == Bias::snapshots ? Isolation::snapshot : Isolation::read_committed;
+    trial.run.protocol = "mvto";
+    trial.run.protocol_options = {{"isolation", name_of(trial.isolation)}};
   } else if (kind == kBatches) {
     trial.run.protocol = "aria";
     trial.run.protocol_options = drawn_batches(random);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,19 +55,25 @@ Bias bias_for(SeededFault fault) {
     case SeededFault::skip_raw_rule:
     case SeededFault::overlook_new_rows:
     case SeededFault::batch_of_two_epochs: return Bias::batches;
+    case SeededFault::last_committer_wins:
+    case SeededFault::read_before_install: return Bias::snapshots;
     default: return Bias::none;
   }
 }
 
 /// The findings of a trial; empty: none. It runs in a process of its own, which a fault may end.
-std::string findings_of(SeededFault fault, std::uint64_t seed, Bias bias) {
+/// @param isolation what is checked; without it what the trial promises
+std::string findings_of(SeededFault fault, std::uint64_t seed, Bias bias,
+                        std::optional<Isolation> isolation = {}) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
     FaultyMachine::seeded_fault = fault;
-    const Verdict verdict = run_trial(drawn_trial(seed, bias), [] { return false; }, open_faulty);
+    Trial trial = drawn_trial(seed, bias);
+    if (isolation) trial.isolation = *isolation;
+    const Verdict verdict = run_trial(trial, [] { return false; }, open_faulty);
     std::string text;
     for (const std::string& finding : verdict.findings) text += finding;
     (void)!write(ends[1], text.data(), std::min<std::size_t>(text.size(), 60'000));
@@ -215,6 +222,26 @@ TEST(NoFault, NorInPartitions) {
   for (std::uint64_t seed = 0; seed < sound_budget() / 2; ++seed) {
     EXPECT_EQ(findings_of(SeededFault::none, seed, Bias::partitions), "") << "trial " << seed;
   }
+}
+
+TEST(NoFault, NorUnderWeakerLevels) {
+  for (std::uint64_t seed = 0; seed < sound_budget() / 2; ++seed) {
+    for (const Bias bias : {Bias::snapshots, Bias::committed}) {
+      EXPECT_EQ(findings_of(SeededFault::none, seed, bias), "") << "trial " << seed;
+    }
+  }
+}
+
+/// Each level has anomalies that the next stronger one forbids.
+TEST(WeakerLevels, AreNotStrongerOnes) {
+  const auto is_found = [](Bias bias, Isolation isolation) {
+    for (std::uint64_t seed = 0; seed < budget(); ++seed) {
+      if (!findings_of(SeededFault::none, seed, bias, isolation).empty()) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_found(Bias::snapshots, Isolation::serializable));
+  EXPECT_TRUE(is_found(Bias::committed, Isolation::snapshot));
 }
 
 /// What is not locked is right only because the commit validates it.

@@ -49,7 +49,8 @@ std::uint64_t expect_nothing(const Trial& trial, const OpenSession& open) {
 }
 
 void run_protocol(const OpenSession& open, const std::string& protocol,
-                  const std::map<std::string, std::string>& options = {}) {
+                  const std::map<std::string, std::string>& options = {},
+                  Isolation isolation = Isolation::serializable) {
   std::uint64_t checked = 0;
   // On a busy machine a run commits little: more of them then.
   for (std::uint64_t program = 0; program < 8 || (checked <= kEnough && program < 80); ++program) {
@@ -58,6 +59,7 @@ void run_protocol(const OpenSession& open, const std::string& protocol,
     trial.run.protocol = protocol;
     trial.run.protocol_options = options;
     trial.run.seconds = kLongerSeconds;
+    trial.isolation = isolation;
     if (program == 7) trial.workers = 8;
     checked += expect_nothing(trial, open);
   }
@@ -79,6 +81,12 @@ TEST(ThreadsTrials, TwoPhaseLocking) {
 TEST(ThreadsTrials, Mvto) {
   run_protocol(open_session, "mvto");
   run_protocol(open_restless, "mvto");
+}
+
+TEST(ThreadsTrials, WeakerIsolation) {
+  for (const Isolation isolation : {Isolation::snapshot, Isolation::read_committed}) {
+    run_protocol(open_restless, "mvto", {{"isolation", name_of(isolation)}}, isolation);
+  }
 }
 
 TEST(ThreadsTrials, Aria) {

@@ -1,10 +1,6 @@
 #include "protocol/mvto.h"
 
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -12,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fixture.h"
+#include "mvto_hands.h"
 
 namespace heddle {
 namespace {
@@ -20,48 +16,11 @@ namespace {
 using test::Columns;
 using test::Database;
 using test::hand_signature;
-using test::hand_states;
-using test::kWriter;
 using test::M;
+using test::MvtoHands;
 using test::OneColumn;
+using Hand = MvtoHands::Hand;
 using Keys = std::vector<std::uint64_t>;
-using Hand = test::Hand<MultiversionTransaction<M>, test::OrderedTable>;
-
-/// Transactions ordered by timestamps, driven by hand. ROWS is written, POINTS only read.
-class MvtoHands {
- public:
-  explicit MvtoHands(Signature signature = hand_signature())
-      : signature_(std::move(signature)),
-        runtime_(RunSetup<M>{db.storage, signature_, Database::kWorkers, stop, {}, nullptr}) {
-    for (int worker = 0; worker < Database::kWorkers; ++worker) {
-      txns_.emplace_back(db.storage, worker, runtime_);
-    }
-  }
-
-  /// Of two transactions the one that began first is the earlier.
-  Hand begin(int worker) {
-    MultiversionTransaction<M>& txn = txns_[static_cast<std::size_t>(worker)];
-    db.storage.boundary(worker, Database::kStill);
-    txn.begin();
-    return {txn, db.rows, hand_states(kWriter)};
-  }
-
-  /// From here on a worker that would wait is stopped instead.
-  void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
-  MultiversionRuntime<M>& runtime() { return runtime_; }
-
-  [[nodiscard]] std::optional<std::int64_t> committed(std::uint64_t key) const {
-    return Database::committed(db.rows, key);
-  }
-
-  Database db;
-  Shared<M, std::uint64_t> stop{0};
-
- private:
-  Signature signature_;
-  Mvto::Runtime<M> runtime_;
-  std::deque<MultiversionTransaction<M>> txns_;
-};
 
 /// The same, with POINTS written too.
 Signature points_signature() {

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "fixture.h"
+#include "model/options.h"
+#include "protocol/mvto.h"
+
+namespace heddle::test {
+
+/// Transactions ordered by timestamps, driven by hand. ROWS is written, POINTS only read.
+class MvtoHands {
+ public:
+  using Hand = test::Hand<MultiversionTransaction<M>, OrderedTable>;
+
+  explicit MvtoHands(Signature signature = hand_signature(), const OptionMap& options = {})
+      : signature_(std::move(signature)),
+        runtime_(RunSetup<M>{db.storage, signature_, Database::kWorkers, stop, options, nullptr}) {
+    for (int worker = 0; worker < Database::kWorkers; ++worker) {
+      txns_.emplace_back(db.storage, worker, runtime_);
+    }
+  }
+
+  /// Of two transactions the one that began first is the earlier.
+  Hand begin(int worker) {
+    MultiversionTransaction<M>& txn = txns_[static_cast<std::size_t>(worker)];
+    db.storage.boundary(worker, Database::kStill);
+    txn.begin();
+    return {txn, db.rows, hand_states(kWriter)};
+  }
+
+  /// From here on a worker that would wait is stopped instead.
+  void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
+  MultiversionRuntime<M>& runtime() { return runtime_; }
+
+  [[nodiscard]] std::optional<std::int64_t> committed(std::uint64_t key) const {
+    return Database::committed(db.rows, key);
+  }
+
+  Database db;
+  Shared<M, std::uint64_t> stop{0};
+
+ private:
+  Signature signature_;
+  Mvto::Runtime<M> runtime_;
+  std::deque<MultiversionTransaction<M>> txns_;
+};
+
+}  // namespace heddle::test
