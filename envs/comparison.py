@@ -512,7 +512,7 @@ def _attributed_violations(
 ) -> list[str]:
     """Return the violations, with the subject where its run had a database of its own.
 
-    Each names the subjects whose isolation level permits it.
+    If the isolation level of subjects permits them, the first names these, and counts the others.
     """
     own = result.machine.kind == "virtual"
     prefix = f"{subject.name}: " if own else ""
@@ -521,8 +521,11 @@ def _attributed_violations(
         for one in ([subject] if own else subjects)
         if one.weaker_isolation is not None
     ]
-    suffix = f" (permitted by {' and '.join(permitted)})" if permitted else ""
-    return [f"{prefix}{violation}{suffix}" for violation in result.violations]
+    if not permitted or not result.violations:
+        return [f"{prefix}{violation}" for violation in result.violations]
+    first, others = result.violations[0], len(result.violations) - 1
+    more = f"; {others} more" if others else ""
+    return [f"{prefix}{first}{more} (permitted by {' and '.join(permitted)})"]
 
 
 def _median(figures: Iterable[float | None]) -> float | None:

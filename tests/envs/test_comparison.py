@@ -161,6 +161,12 @@ def test_policies_whose_isolation_permits_a_violation_are_named(
     assert comparison.violations == [
         "W_YTD is wrong (permitted by isolation=read_committed of weak)"
     ]
+    fake_engine.VIOLATIONS.append("D_YTD is wrong")
+    comparison = compare(evaluator.run_round, [SUBJECTS[0], weak], PLAN, seed=1)
+    assert comparison.violations == [
+        "W_YTD is wrong; 1 more (permitted by isolation=read_committed of weak)"
+    ]
+    assert len(compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1).violations) == 2
 
 
 def test_on_virtual_cores_violations_are_attributed_to_policies(
