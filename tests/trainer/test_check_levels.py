@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from envs import Subject
 from envs.trial import Trial, run_trial
 from envs.trial_plan import TrialPlan
-from tests.envs.test_external import needs_postgresql
+from tests.envs.test_external import needs_mariadb, needs_postgresql
 from trainer.command.check import check
 
 SNAPSHOT = "mvto:isolation=snapshot"
@@ -109,17 +109,20 @@ def test_other_sets_are_refused(allow: str) -> None:
     assert f"error: {allow}: must be one of [] (serializable)" in done.output
 
 
-@needs_postgresql
 @pytest.mark.parametrize(
-    ("level", "allow", "passes"),
+    ("store", "level", "allow", "passes"),
     [
-        ("repeatable_read", SKEWED, True),
-        ("read_committed", ALL, True),
-        ("read_committed", SKEWED, False),
+        pytest.param("postgresql", "repeatable_read", SKEWED, True, marks=needs_postgresql),
+        pytest.param("postgresql", "read_committed", ALL, True, marks=needs_postgresql),
+        pytest.param("postgresql", "read_committed", SKEWED, False, marks=needs_postgresql),
+        pytest.param("mariadb", "repeatable_read", ALL, True, marks=needs_mariadb),
+        pytest.param("mariadb", "repeatable_read", SKEWED, False, marks=needs_mariadb),
+        pytest.param("mariadb", "read_committed", ALL, True, marks=needs_mariadb),
     ],
 )
-def test_levels_of_postgresql(level: str, allow: str, passes: bool) -> None:
-    """`REPEATABLE READ` of PostgreSQL is snapshot isolation."""
-    policy = f"policy=external:store=postgresql:durability=off:isolation={level}"
+@pytest.mark.slow
+def test_what_the_levels_of_stores_permit(store: str, level: str, allow: str, passes: bool) -> None:
+    """`REPEATABLE READ` is snapshot isolation in PostgreSQL, and loses updates in MariaDB."""
+    policy = f"policy=external:store={store}:durability=off:isolation={level}"
     done = run(policy, allow, "machine=threads", "trials=2", "seconds=1", "shrink=false")
     assert (done.exit_code == 0) == passes, done.output
