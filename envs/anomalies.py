@@ -47,6 +47,16 @@ def missing(subject: Subject, allow: Collection[str]) -> tuple[str, ...]:
     return tuple(one for one in PERMITTED[level] if one not in allow)
 
 
+def is_checkable(subject: Subject, allow: Collection[str]) -> bool:
+    """Return whether the histories of a subject can be checked with these anomalies allowed.
+
+    Those of a store can't if updates may be lost. The numbers of its versions are drawn before the
+    store locks the row, so they have the store's order only if the first updater wins.
+    """
+    store = subject.protocol == EXTERNAL and subject.weaker_isolation is not None
+    return not (store and "lost_update" in allow)
+
+
 def checked_level(subject: Subject, allow: Collection[str]) -> str:
     """Return the level at which the histories of a subject are checked.
 

@@ -22,8 +22,9 @@ namespace heddle::check {
 ///
 /// It does not depend on how the engine validates, and shares no code with it.
 ///
-/// A weaker level than `serializable` permits some of the cycles. Where it is not known whether a
-/// row was missed before its insert or after its delete, a weaker level accepts both.
+/// A weaker level than `serializable` permits some of the cycles, and leaves the choices open: for
+/// it, a row may have been missed before its insert or after its delete, and two lives of a row may
+/// have either order.
 /// @throws std::invalid_argument if the history is too long
 [[nodiscard]] Report check_history(const History& history,
                                    Isolation isolation = Isolation::serializable);

@@ -36,6 +36,14 @@ bool leaves_a_version(const Operation& operation) {
   return operation.kind == Kind::write || operation.kind == Kind::remove;
 }
 
+/// Whether two anti-dependencies of a cycle follow each other.
+bool has_two_in_a_row(const std::vector<Edge>& cycle) {
+  for (std::size_t at = 0; at < cycle.size(); ++at) {
+    if (cycle[at].is_anti() && cycle[(at + 1) % cycle.size()].is_anti()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string Words::name(std::uint32_t node) const {
@@ -181,6 +189,7 @@ std::string Words::name_of_cycle(const std::vector<Edge>& edges) const {
   const auto anti = count(Why::rw) + count(Why::predicate);
   if (anti == 0)
     return count(Why::wr) == 0 ? "G0 (write cycle)" : "G1c (circular information flow)";
+  if (anti > 1 && !has_two_in_a_row(edges)) return "G2 (long fork)";
   if (anti > 1) return count(Why::predicate) == 0 ? "G2-item (write skew)" : "G2 (phantom skew)";
   if (count(Why::predicate) != 0) return "G-single (phantom)";
   return is_lost_update(edges) ? "G-single (lost update)" : "G-single (read skew)";

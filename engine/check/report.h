@@ -29,7 +29,7 @@ struct Report {
   std::uint64_t choices = 0;
   std::uint64_t open_choices = 0;
   std::vector<std::uint64_t> committed_by_type;
-  std::vector<Anomaly> anomalies;  ///< the first few; empty: the history is serializable
+  std::vector<Anomaly> anomalies;  ///< the first few; empty: it satisfies the level
 
   [[nodiscard]] std::string to_json() const;
 };

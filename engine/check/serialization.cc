@@ -154,10 +154,12 @@ void Serialization::report_cycles(const Graph& graph, const Components& componen
   std::vector<std::uint32_t> told;  // components
   const auto tell = [&](const std::vector<std::uint32_t>& members, const std::vector<Edge>& cycle) {
     told.push_back(components.of(members.front()));
-    const auto whole = std::count_if(members.begin(), members.end(), [this](std::uint32_t node) {
-      return transaction_of(node) != Transactions::kNone;
-    });
-    report_cycle(cycle, "; in a component of " + std::to_string(whole));
+    std::vector<std::uint32_t> whole;
+    for (const std::uint32_t node : members) whole.push_back(transaction_of(node));
+    std::sort(whole.begin(), whole.end());
+    whole.erase(std::unique(whole.begin(), whole.end()), whole.end());
+    if (!whole.empty() && whole.back() == Transactions::kNone) whole.pop_back();
+    report_cycle(cycle, "; in a component of " + std::to_string(whole.size()));
   };
   // G0 and G1c: cycles without an anti-dependency are components of the graph without those.
   for (const Why most : {Why::ww, Why::wr}) {

@@ -44,7 +44,8 @@ namespace heddle {
 ///   before the transaction began, and waits where a commit may be just before that. A commit is
 ///   refused if a row that it writes has a newer version than was read: the first committer wins.
 /// - `read_committed`: a read returns the newest committed version. A commit overwrites newer ones
-///   than were read; it is refused only if a row has been inserted or deleted meanwhile.
+///   than were read; it is refused if a row that it writes has been inserted or deleted meanwhile.
+///   An attempt also aborts where it needs more columns of a row that has changed since it read it.
 ///
 /// @tparam Expected the accesses known before the transaction begins: ExpectedWrites, or
 ///         NothingExpected
@@ -61,7 +62,8 @@ class MultiversionTransaction final
   static constexpr bool kReplays = false;
   /// Rows are identified by their keys, and readers leave timestamps in the index.
   static constexpr bool kLeavesTimestamps = true;
-  /// Its reads are as of one moment since it began, not as of the time of each read.
+  /// Its reads are as of one moment since it began, not as of the time of each read. Those of
+  /// `read_committed` are later, which the checker need not know.
   static constexpr bool kReadsAsOfBegin = true;
 
   MultiversionTransaction(Storage<M>& storage, int worker, MultiversionRuntime<M>& runtime,
@@ -282,7 +284,7 @@ class MultiversionTransaction final
       entry = place.entry;
       if (entry == AccessSet<M>::kNone) {
         found = read_version(state, table, name, result.record, 0, place, entry);
-        // Since it began: it may have missed the row.
+        // Changed since it began: it may have missed the row.
         if (found == Look::present && tid::version(set_[entry].seen) > timestamp_) {
           conflict(AbortReason::read_validation, state);
           return Look::stop;
@@ -328,18 +330,25 @@ class MultiversionTransaction final
     return set_[entry].absent ? Look::absent : Look::present;
   }
 
-  /// Latches a row's bucket. Under snapshot isolation a commit that has locked the record may be
-  /// before the transaction's begin, so it waits until that has installed its version.
+  /// Latches a row's bucket. Below serializability a commit that has locked the record may be
+  /// before the transaction's begin, so it first waits until that has installed its version.
   void latch_between_commits(VersionBucket<M>& bucket, const Record<M>& record) const {
     bucket.latch();
-    if (isolation_ != Isolation::snapshot || seeded<M>(SeededFault::read_before_install)) return;
-    // acquire: a commit with an earlier timestamp than the transaction's had locked its records
-    // before it took that.
-    for (int spins = 0; tid::locked(record.word.load(std::memory_order_acquire));) {
-      bucket.unlatch();
-      M::relax(spins, &record.word);
+    if (is_serializable()) return;
+    while (may_change_before_begin(record)) {
+      bucket.unlatch();  // which the commit needs
+      for (int spins = 0; may_change_before_begin(record);) M::relax(spins, &record.word);
       bucket.latch();
     }
+  }
+
+  /// Whether a transaction has locked the record whose commit may have an earlier timestamp.
+  [[nodiscard]] bool may_change_before_begin(const Record<M>& record) const {
+    if (seeded<M>(SeededFault::read_before_install)) return false;
+    // acquire: a commit with an earlier timestamp than the transaction's had locked its records
+    // before it took that. A lock over a later version is of a later commit.
+    const std::uint64_t word = record.word.load(std::memory_order_acquire);
+    return tid::locked(word) && tid::version(word) <= timestamp_;
   }
 
   /// The time as of which committed versions are read.

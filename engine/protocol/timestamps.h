@@ -12,12 +12,12 @@ namespace heddle {
 
 /// Timestamps for transactions, each issued once, and the oldest one still in use.
 ///
-/// A timestamp is a TID version: the epoch above, a sequence below. It is taken when a transaction
-/// begins, so that a transaction that begins after another has ended comes after it, and its epoch
-/// is at least the one its worker has announced. So when an epoch is two behind, all its timestamps
-/// have ended, as Silo's commits have, and snapshots by epoch (Silo §4.9) are snapshots by
-/// timestamp. A timestamp is never of a future epoch: where the current one has none left, the
-/// worker waits for the next.
+/// A timestamp is a TID version: the epoch above, a sequence below. take() is for a transaction
+/// that begins, so that a transaction that begins after another has ended comes after it, and its
+/// epoch is at least the one its worker has announced. So when an epoch is two behind, all its
+/// timestamps have ended, as Silo's commits have, and snapshots by epoch (Silo §4.9) are snapshots
+/// by timestamp. A timestamp is never of a future epoch: where the current one has none left, the
+/// worker waits for the next when it begins, and does not commit under next().
 template <class M>
 class Timestamps {
  public:

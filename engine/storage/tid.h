@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kStep = std::uint64_t{1} << kSequenceShift;
 inline constexpr std::uint64_t kVersionMask = ~(kStep - 1);
 inline constexpr std::uint64_t kVersionsPerEpoch = std::uint64_t{1}
                                                    << (kEpochShift - kSequenceShift);
-/// One below the greatest that fits: timestamps may exceed it by up to the number of workers.
+/// One below the greatest that fits: timestamps may exceed it by up to two for each worker.
 inline constexpr std::uint64_t kLastEpoch = (std::uint64_t{1} << (64 - kEpochShift)) - 2;
 
 /// The TID word of a loaded row: epoch 1, before any transaction.

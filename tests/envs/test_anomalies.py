@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from envs import Subject
-from envs.anomalies import PERMITTED, checked_level, level_of, missing
+from envs.anomalies import PERMITTED, checked_level, is_checkable, level_of, missing
 
 SKEWED = ("write_skew",)
 ALL = ("write_skew", "read_skew", "lost_update")
@@ -38,6 +38,14 @@ def test_what_must_be_allowed_is_what_the_level_permits() -> None:
     assert missing(of("snapshot"), ALL) == ()
     assert missing(of("read_committed"), SKEWED) == ("read_skew", "lost_update")
     assert missing(of("read_committed", "external"), ()) == (), "its histories show it"
+
+
+def test_the_order_of_a_stores_versions_is_known_if_the_first_updater_wins() -> None:
+    assert is_checkable(of("repeatable_read", "external"), SKEWED)
+    assert not is_checkable(of("read_committed", "external"), ALL)
+    assert is_checkable(of("read_committed", "external", locks="hints"), ALL)
+    assert is_checkable(of("serializable", "external"), ALL)
+    assert is_checkable(of("read_committed"), ALL)
 
 
 def test_only_weaker_levels_are_checked_for_less() -> None:

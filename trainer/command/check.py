@@ -17,8 +17,8 @@ from rich import box
 from rich.table import Table
 
 from envs import machine_words
+from envs.anomalies import PERMITTED, is_checkable, level_of, missing
 from envs.anomalies import as_list as list_of
-from envs.anomalies import level_of, missing
 from envs.host import local_machine, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
@@ -34,6 +34,7 @@ from envs.trial_plan import (
 )
 from envs.trial_pool import TrialPool
 from traces.result_file import JSON, print_json, with_format
+from traces.spelling import visible
 from trainer.command.comparing import as_list
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
@@ -64,6 +65,7 @@ class Tally:
         trials: number of trials, by policy.
         transactions: transactions that ended and were checked, by policy.
         aborted: aborted attempts, by policy.
+        levels: isolation level at which the histories were checked, by policy.
         failed: the first failing trial: its number, the trial and its verdict.
         interrupted: whether Ctrl-C ended the check.
     """
@@ -71,11 +73,13 @@ class Tally:
     trials: Counter[str] = field(default_factory=Counter)
     transactions: Counter[str] = field(default_factory=Counter)
     aborted: Counter[str] = field(default_factory=Counter)
+    levels: dict[str, str] = field(default_factory=dict)
     failed: tuple[int, Trial, Verdict] | None = None
     interrupted: bool = False
 
-    def add(self, name: str, verdict: Verdict) -> None:
+    def add(self, name: str, trial: Trial, verdict: Verdict) -> None:
         """Count a trial."""
+        self.levels[name] = trial.isolation
         self.trials[name] += 1
         self.transactions[name] += verdict.transactions
         self.aborted[name] += verdict.aborted
@@ -216,7 +220,7 @@ def _load_trial(path: Path) -> Trial:
 def _refuse_idle_settings(config: CheckConfig, typed: Collection[str]) -> None:
     """Refuse settings that have no effect on the check of a file."""
     chosen = [key for key in ("replay", "history") if getattr(config, key) is not None]
-    with_effect = {"replay"} if chosen == ["replay"] else {"history", "allow"}
+    with_effect = {*chosen[:1], *(["allow"] if chosen == ["history"] else [])}
     if chosen and (idle := sorted(set(typed) - with_effect)):
         raise UsageError(
             f"{idle[0]}=: has no effect with {chosen[0]}=, whose file has all settings; "
@@ -268,6 +272,12 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
         )
     for number in range(len(config.policy)):  # find mistakes before the first trial
         subject = plan.trial(number).subject
+        if not is_checkable(subject, config.allow):
+            raise UsageError(
+                f"allow={list_of(config.allow)}: with lost_update the order of a store's versions "
+                f"is not known, so {visible(subject.name)} can't be checked; allow [write_skew] at "
+                "most"
+            )
         if lacking := missing(subject, config.allow):
             raise UsageError(
                 f"policy={subject.name}: permits {', '.join(lacking)}; to check that nothing else "
@@ -317,8 +327,10 @@ def _report(tally: Tally, plan: TrialPlan) -> None:
     total = sum(tally.transactions.values())
     click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
     if not tally.interrupted and _unchecked_reason(tally) is None:
-        allowed = f", apart from {', '.join(plan.allow)} where allowed" if plan.allow else ""
-        click.echo(f"no failures found{allowed}")
+        click.echo("no failures found")
+        for name, level in tally.levels.items():
+            if permitted := ", ".join(PERMITTED[level]):
+                click.echo(f"{visible(name)}: checked for {level}, which permits {permitted}")
 
 
 def _document(tally: Tally, plan: TrialPlan) -> dict[str, object]:
@@ -338,13 +350,13 @@ def _document(tally: Tally, plan: TrialPlan) -> dict[str, object]:
         "workload": plan.workload,
         "machine": plan.machine,
         "cores": plan.cores,
-        "allow": list(plan.allow),
         "policies": [
             {
                 "policy": name,
                 "trials": trials,
                 "transactions": tally.transactions[name],
                 "aborts": tally.aborted[name],
+                "isolation": tally.levels[name],
             }
             for name, trials in tally.trials.items()
         ],
@@ -368,7 +380,7 @@ def _run(
     with make_display(make_progress_console()) as display:
         display.begin("trials", None if config.trials is None else float(config.trials))
         for number, trial, verdict in pool.run(upcoming()):
-            tally.add(plan.name(number), verdict)
+            tally.add(plan.name(number), trial, verdict)
             done = sum(tally.trials.values())
             display.update(done, f"{sum(tally.transactions.values()):,} transactions")
             if verdict.findings and tally.failed is None:

@@ -20,9 +20,11 @@ enum class Bias : std::uint8_t {
   churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
   timestamps,  ///< transactions are ordered by timestamps
   batches,     ///< transactions commit in batches
-  partitions,  ///< some data is locked, some validated.
-  snapshots,   ///< Snapshot isolation, which is all that is checked
-  committed,   ///< read committed, as above
+  partitions,  ///< some data is locked, some validated
+
+  // Only the level is checked:
+  snapshots,  ///< snapshot isolation
+  committed,  ///< read committed
 };
 
 /// Options of two_phase_locking; wait-die in a third of the trials.

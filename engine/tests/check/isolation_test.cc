@@ -88,7 +88,29 @@ TEST(Isolation, TwoAntiDependenciesThatAreNotInARowAreForbiddenToSnapshots) {
       .commit(2, {write(kY, 1)})
       .commit(3, {read(kX, 1), read(kY, 0)})
       .commit(4, {read(kX, 0), read(kY, 1)});
-  expect_found(story, "G2-item (write skew)", "G2-item (write skew)", "");
+  expect_found(story, "G2 (long fork)", "G2 (long fork)", "");
+}
+
+/// Many rows of a range are handled together, by nodes that are no transactions.
+Story with_rows(std::uint64_t rows, bool both) {
+  Story story;
+  Story::Steps first{range(100, 199, {})};
+  Story::Steps second{range(200, 299, {})};
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    first.push_back(insert(Row{200 + row, 200 + row}, 1));
+    if (both) second.push_back(insert(Row{100 + row, 100 + row}, 1));
+  }
+  second.push_back(both ? write(kX, 1) : read(kX, 1));
+  if (!both) first.push_back(write(kX, 1));
+  return story.commit(1, first, {10, 90}).commit(2, second, {5, 95});
+}
+
+TEST(Isolation, PhantomsOfManyRowsAreOfTheirKind) {
+  for (const std::uint64_t rows : {1, 15, 16, 40, 99}) {
+    SCOPED_TRACE(rows);
+    expect_found(with_rows(rows, true), "G2 (phantom skew)", "", "");
+    expect_found(with_rows(rows, false), "G-single (phantom)", "G-single (phantom)", "");
+  }
 }
 
 TEST(Isolation, EveryLevelForbidsCyclesOfDependencies) {

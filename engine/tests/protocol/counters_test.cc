@@ -126,6 +126,17 @@ TEST(TimestampsEnd, WaitForAWorkerThatHoldsTheEpochBackUntilTheRunStops) {
   EXPECT_EQ(tid::epoch(next), epoch + 1);
 }
 
+TEST(TimestampsEnd, NoCommitIsOfAnEpochToCome) {
+  Epochs<M> epochs(1);
+  epochs.enter(0);
+  const std::uint64_t epoch = epochs.current();
+  Timestamps<M> timestamps(1, epoch, kAllButOne);
+  EXPECT_EQ(tid::epoch(timestamps.next(0, epochs)), epoch);
+  EXPECT_EQ(timestamps.next(0, epochs), Timestamps<M>::kNone);
+  EXPECT_EQ(epochs.current(), epoch) << "the worker is inside a transaction";
+  EXPECT_EQ(tid::epoch(timestamps.take(0, epochs, [] { return false; })), epoch + 1);
+}
+
 TEST(TimestampsEnd, LastEpochIsNotCarriedOutOf) {
   Epochs<M> epochs(1);
   epochs.skip_to(tid::kLastEpoch);

@@ -1,5 +1,5 @@
-#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -116,23 +116,47 @@ TEST(MvtoSnapshot, PermitsWriteSkew) {
   EXPECT_TRUE(first.commit() && second.commit());
 }
 
-TEST(MvtoSnapshot, AReadWaitsForACommitThatMayBeBeforeIt) {
+/// A commit that has locked the row and taken its timestamp, and has yet to install its version.
+class HalfACommit {
+ public:
+  explicit HalfACommit(MvtoHands& hands)
+      : record_(Database::record(hands.db.rows, 10)),
+        version_(hands.runtime().timestamps.next(0, hands.db.storage.epochs())) {
+    lock_record(*record_);
+  }
+  void install() {
+    const Columns columns{.first = 7, .second = 0, .third = 0};
+    copy_to_record<test::M>(record_->payload(), reinterpret_cast<const std::byte*>(&columns),
+                            sizeof columns);
+    unlock_record(*record_, tid::committed(version_, 1, false));
+  }
+
+ private:
+  Record<test::M>* record_;
+  std::uint64_t version_;
+};
+
+TEST(MvtoSnapshot, AReadWaitsForACommitThatIsBeforeIt) {
   Snapshots hands;
-  Record<test::M>* record = Database::record(hands.db.rows, 10);
-  ASSERT_NE(record, nullptr);
-  lock_record(*record);  // as a commit that has taken its timestamp does
-  const Hand reader = hands.begin(0);
+  HalfACommit commit(hands);
+  const Hand reader = hands.begin(1);
   std::optional<std::int64_t> seen;
-  std::atomic<bool> ended{false};
-  std::thread reads([&] {
-    seen = reader.read(10);
-    ended = true;
-  });
+  std::thread reads([&] { seen = reader.read(10); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_FALSE(ended);
-  unlock_record(*record, record->word.peek() & ~tid::kLock);
+  commit.install();
   reads.join();
-  EXPECT_EQ(seen, 1000);
+  EXPECT_EQ(seen, 7) << "it has read the version before";
+}
+
+TEST(MvtoSnapshot, AReadDoesNotWaitForACommitThatIsAfterIt) {
+  Snapshots hands;
+  const Hand reader = hands.begin(1);
+  const Hand writer = hands.begin(2);
+  ASSERT_TRUE(writer.write(10, 1) && writer.commit());
+  HalfACommit commit(hands);
+  EXPECT_EQ(reader.read(10), 1000);
+  commit.install();
+  EXPECT_EQ(reader.read(10), 1000);
 }
 
 TEST(MvtoSnapshot, VersionsStayWhileTheyMayBeReadAndNoLonger) {
