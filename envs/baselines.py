@@ -104,7 +104,8 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) 
         return _checked(replace(subject, name=name, options=options), signature)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(_without_dsn(name))
-    return of_policy(name, to_json(resolve(name, signature)))
+    subject = of_policy(name, to_json(resolve(name, signature)))
+    return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
 
 
 def _checked(subject: Subject, signature: Signature) -> Subject:

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from policies.protocol import EXTERNAL, protocol_name
+from policies.protocol import EXTERNAL, protocol_name, weaker_isolation
 from policies.schedule import FIFO, schedule_options
-
-SERIALIZABLE = "serializable"
-"""The isolation level of everything that has no option `isolation`."""
 
 
 def is_external(name: str) -> bool:
@@ -49,9 +46,7 @@ class Subject:
 
         Locks on the rows of all hints make up for a weaker level of a store.
         """
-        level = self.options.get("isolation", SERIALIZABLE)
-        locked = self.options.get("locks", "off") != "off"
-        return None if level == SERIALIZABLE or locked else level
+        return weaker_isolation(self.options)
 
 
 def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:

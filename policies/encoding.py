@@ -41,9 +41,11 @@ from policies.protocol import (
     RANK,
     RANKS,
     TABLE,
+    fixed_options,
     protocol_name,
     runs_in_store,
     smallest_typed,
+    typed,
 )
 from policies.protocol_cells import ProtocolCells
 from policies.schedule import (
@@ -378,10 +380,15 @@ class Encoding:
             found = str(self.protocol.values(document.protocol)[0])
         if found in known:
             return
-        if found == EXTERNAL and any(map(runs_in_store, self.protocols)):
+        if found == EXTERNAL and document.protocol is not None:
+            there = typed(EXTERNAL, fixed_options(document.protocol["options"]))
+            where = "in front of a store, and the search is in the engine"
+            if self.protocols:
+                other = ", ".join(self.protocols)
+                where = f"in another store, or with other fixed options, than {other}"
             raise PolicyFileError(
-                f"policy {document.name!r} runs in another store, or with other fixed options, "
-                f"than {', '.join(self.protocols)}; name them in search.protocols"
+                f"policy {document.name!r} runs {where}; set search.protocols=['{there}'], or name "
+                "another policy"
             )
         raise PolicyFileError(
             f"policy {document.name!r} runs under protocol {found}, which would be lost here; "

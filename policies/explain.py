@@ -13,7 +13,7 @@ from rich.text import Text
 from policies.document import CcRow, PolicyDocument, WaitAction
 from policies.encoding import Cell, Choice, Encoding
 from policies.errors import PolicyFileError
-from policies.protocol import protocol_words
+from policies.protocol import EXTERNAL, protocol_name, protocol_words
 from policies.signature import Access, AccessKind, Signature
 from traces.spelling import visible
 
@@ -57,7 +57,10 @@ def render(document: PolicyDocument) -> RenderableType:
     else:
         words = protocol_words(document.protocol, signature.type_names)
         parts.append(Text.assemble(("protocol:", "bold"), f" {words}"))
-    parts.append(backoff_table(document))
+    if protocol_name(document.protocol) == EXTERNAL:
+        parts.append(Text("The table and its backoff have no effect in front of a store."))
+    else:
+        parts.append(backoff_table(document))
     for title, fields in (("schedule", document.schedule), ("provenance", document.provenance)):
         if fields:
             lines = "".join(f"\n  {key}: {_plain(value)}" for key, value in fields.items())

@@ -56,6 +56,25 @@ UNSEARCHED = MappingProxyType(
 )
 """The options that no search changes."""
 
+_OF_STORE = UNSEARCHED[EXTERNAL]
+
+DURABILITY = "durability"
+"""The option of `external` for what a commit waits for."""
+
+PLACES = ("folder", "dsn")
+"""The options of `external` that name a place of one machine or network."""
+
+DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {STORE: DEFAULT_STORE, DURABILITY: "full", "sync_us": "0"}
+)
+"""The values that options of `external` have if they are not given."""
+
+ISOLATION = "isolation"
+"""The option of `external` with the isolation level."""
+
+SERIALIZABLE = "serializable"
+"""The isolation level of everything that has no option `isolation`."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -160,6 +179,51 @@ def typed(name: str, options: Mapping[str, str]) -> str:
     last = [key for key in options if key == "dsn"]
     order = [*(key for key in options if key != "dsn"), *last]
     return "".join([name, *(f":{key}={options[key]}" for key in order)])
+
+
+def store_name(options: Mapping[str, str]) -> str:
+    """Return the store that options of `external` name."""
+    return options.get(STORE, DEFAULT_STORE)
+
+
+def fixed_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of `external` that no search changes, and a level below serializable.
+
+    Args:
+        options: all options of a policy, whose level is left out if its locks make up for it.
+    """
+    level = weaker_isolation(options)
+    fixed = {key: options[key] for key in _OF_STORE if key in options}
+    return {STORE: store_name(options), **fixed, **({} if level is None else {ISOLATION: level})}
+
+
+def without_places(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options of `external` without those that name a place of one machine."""
+    return {key: text for key, text in options.items() if key not in PLACES}
+
+
+def weaker_isolation(options: Mapping[str, str]) -> str | None:
+    """Return the isolation level of a protocol if that permits anomalies, else None.
+
+    Locks on the rows of all hints make up for a weaker level of a store.
+
+    Args:
+        options: of the protocol.
+    """
+    level = options.get(ISOLATION, SERIALIZABLE)
+    locked = options.get("locks", "off") != "off"
+    return None if level == SERIALIZABLE or locked else level
+
+
+def in_front_of(protocol: Mapping[str, Any], fixed: Mapping[str, str]) -> dict[str, Any]:
+    """Return a section `protocol` of `external` in front of another store.
+
+    Args:
+        protocol: the section, whose options of the store are left out.
+        fixed: the options of the other store, which take precedence.
+    """
+    own = {key: text for key, text in protocol["options"].items() if key not in _OF_STORE}
+    return {"name": EXTERNAL, "options": {**fixed, **{k: own[k] for k in own if k not in fixed}}}
 
 
 def runs_in_store(text: str) -> bool:

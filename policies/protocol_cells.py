@@ -9,6 +9,7 @@ from typing import Any
 
 from policies.protocol import (
     DEFAULT_STORE,
+    DEFAULTS,
     EXTERNAL,
     LOCKING,
     RANK,
@@ -135,7 +136,7 @@ class ProtocolCells:
         fixed = {key: value for key, value in protocol["options"].items() if key not in free}
         for typed in self.protocols:
             own, options = _parsed(typed)
-            if own == name and _with_store(options) == _with_store(fixed):
+            if own == name and _with_defaults(options) == _with_defaults(fixed):
                 return typed
         return name
 
@@ -150,8 +151,8 @@ def _needs(option: Option) -> list[tuple[str, Sequence[str]]]:
     return [(name, tuple(values)) for name, values in option.needs.items()]
 
 
-def _with_store(options: Mapping[str, str]) -> dict[str, str]:
-    return {STORE: DEFAULT_STORE, **options}
+def _with_defaults(options: Mapping[str, str]) -> dict[str, str]:
+    return {**DEFAULTS, **options}
 
 
 def _dense(ranks: Sequence[int]) -> list[int]:

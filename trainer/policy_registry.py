@@ -1,8 +1,8 @@
 """Policies in MLflow's model registry: versions of a registered model, named by alias or number.
 
 All commands that take a policy accept `registry:NAME@ALIAS` and `registry:NAME/VERSION`. A
-version's tags are digests of the policy and of the workload's signature, workload, machine and
-scores. `heddle train` and `heddle nightly` register learned policies; neither depends on it.
+version's tags are digests of the policy and of the workload's signature, workload, machine, store
+and scores. `heddle train` and `heddle nightly` register learned policies; neither depends on it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from envs.result import Machine
 from policies import PolicyDocument, PolicyFileError, Signature, digest, from_json, to_json
 from policies.format import read_text
 from policies.policy_digest import policy_digest
+from policies.protocol import EXTERNAL, fixed_options, protocol_name, typed, without_places
 from policies.sources import add_source
 from policies.training_places import training_places
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
@@ -132,6 +133,10 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
         tags["heddle.machine"] = " | ".join(
             machine_words(Machine.from_dict(place.machine)) for place in places
         )
+    if protocol_name(document.protocol) == EXTERNAL:
+        assert document.protocol is not None
+        fixed = fixed_options(document.protocol["options"])
+        tags["heddle.store"] = typed(EXTERNAL, without_places(fixed))
     for key in ("search", "combine", "run", "version"):
         if key in known:
             tags[f"heddle.{key}"] = str(known[key])

@@ -294,7 +294,9 @@ def test_bundled_tables_record_their_measurement() -> None:
         entry = read_entry(library_path(name))
         assert not entry.changed
         assert entry.document.name == name
-        assert entry.measurement.machine["kind"] == "virtual"
+        in_store = entry.measurement.store is not None
+        assert entry.measurement.machine["kind"] == ("threads" if in_store else "virtual")
+        assert bool(entry.hardware) == in_store
         assert min(entry.scores.values()) > 1.0
 
 
@@ -313,7 +315,7 @@ def test_ctrl_c_shows_finished_verifications(
     monkeypatch.setattr(elsewhere.Session, "run", run_on_three)
     done = run("policy", "verify")
     assert done.exit_code == 130
-    assert "interrupted: 1 of 2 tables verified" in done.output
+    assert "interrupted: 1 of 2 policies verified" in done.output
     assert "holds" in done.output
 
 
@@ -370,7 +372,7 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
         (("add", "good.json", "--name", "library"), "has another meaning"),
         (
             ("add", "good.json", "machine=threads"),
-            "machine=threads: tables of the library",
+            "machine=threads: tables for the engine are measured on",
         ),
         (("verify", "x" * 300), "is too long for the name of a file"),
         (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),

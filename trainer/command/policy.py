@@ -1,7 +1,8 @@
-"""`heddle policy`: policy files, the bundled tables and MLflow's registry.
+"""`heddle policy`: policy files, the bundled policies and MLflow's registry.
 
 Exit codes of `diff`, as of diff(1): 0 no difference, 1 the policies differ, 2 bad input. Exit codes
-of the others: 1 the disk is full or failed, or a table does not hold; 2 bad input; 130 interrupted.
+of the others: 1 the disk is full or failed, or a policy does not hold; 2 bad input; 130 if
+interrupted.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ COMMANDS = {
     "promote": LazyCommand(
         "trainer.command.registry:promote", "Make a version in the registry the champion."
     ),
-    "list": LazyCommand("trainer.command.policy_library:list_", "List the bundled tables."),
-    "verify": LazyCommand("trainer.command.policy_library:verify", "Measure bundled tables again."),
+    "list": LazyCommand("trainer.command.policy_library:list_", "List the bundled policies."),
+    "verify": LazyCommand(
+        "trainer.command.policy_library:verify", "Measure bundled policies again."
+    ),
     "add": LazyCommand(
-        "trainer.command.policy_library:add", "Measure a table and add it to the bundled ones."
+        "trainer.command.policy_library:add", "Measure a policy and add it to the bundled ones."
     ),
 }
 """The commands below `heddle policy`, in the order of the help. To add one, name it here."""
@@ -41,7 +44,7 @@ COMMANDS = {
 def policy() -> None:
     """Show, validate, compare, convert, export, promote, list, verify and add policies.
 
-    POLICY is the path of a policy file, the name of a bundled table (heddle policy list), a seed
+    POLICY is the path of a policy file, the name of a bundled policy (heddle policy list), a seed
     policy (occ, two_phase_locking_star, ic3, tebaldi, random:SEED), or a policy of MLflow's
     registry (registry:MODEL@ALIAS, registry:MODEL/VERSION). A seed policy is built for one
     workload, by default tpcc.

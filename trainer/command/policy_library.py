@@ -1,4 +1,4 @@
-"""The commands of `heddle policy` for the bundled tables: list, verify and add."""
+"""The commands of `heddle policy` for the bundled policies: list, verify and add."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from rich import box
 from rich.table import Table
 
+from envs import BASELINES
 from envs.host import this_host
 from envs.objective import THROUGHPUT, Objective
 from envs.workload import TRACED
@@ -20,6 +21,17 @@ from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.command import HELP
 from policies.errors import write_failure_reason
 from policies.policy_digest import policy_digest
+from policies.protocol import (
+    EXTERNAL,
+    ISOLATION,
+    PLACES,
+    STORE,
+    fixed_options,
+    protocol_name,
+    store_name,
+    typed,
+    without_places,
+)
 from policies.shipped import library_names, library_path
 from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
 from trainer.checkpoint import write_atomically
@@ -39,17 +51,29 @@ from trainer.command.settings import (
     merge_overrides,
     parse_overrides,
     to_settings,
+    value_of,
 )
 from trainer.config import TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
-from trainer.policy_library.measuring import FRESH, Measurement, Scores, measure_scores
+from trainer.policy_library.measuring import (
+    FRESH,
+    Measurement,
+    Scores,
+    measure_scores,
+    store_options,
+)
 from trainer.policy_library.naming import distinguishing_options, entry_name, invalid_name_reason
-from trainer.policy_library.start import nearest_entries
-from trainer.policy_library.verdict import Verdict, verify_entry
+from trainer.policy_library.start import fit_to_store, nearest_entries
+from trainer.policy_library.verdict import TOLERANCE, Verdict, verify_entry
 from trainer.progress import make_display
 from trainer.repeats import SEED_STRIDE
 from trainer.run_folder import RunFolder, RunFolderError
 from trainer.run_version import heddle_version
+from trainer.search.space import store_of
+from trainer.store_training import check_store_training, with_store_baselines
+
+PROTOCOLS = "search.protocols"
+"""The setting that names the store."""
 
 LIST_EXAMPLES = """
 \b
@@ -72,13 +96,14 @@ ADD_EXAMPLES = """
 Examples:
   heddle policy add runs/RUN
   heddle policy add policy.json workload.warehouses=4 machine.cores=16 --folder shared/tables
+  heddle policy add policy.json 'search.protocols=[external:store=sqlite:folder=/data]'
 """
 
 
 with_folder = click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Use the tables in this folder. [default: the library]",
+    help="Use the policies in this folder. [default: the library]",
 )
 
 
@@ -87,10 +112,12 @@ with_folder = click.option(
 @with_format
 @one_message
 def list_(folder: Path | None, form: str) -> None:
-    """List the bundled tables and their recorded scores.
+    """List the bundled policies and their recorded scores.
 
-    The list shows the workload's contention and the options that differ from their defaults; the
-    tables' files have all options. An unreadable file is reported and left out, with exit code 1.
+    Scores of tables for the engine are simulated. Those of policies in front of an external store
+    are from real cores, which the list names. The list shows the workload's contention and the
+    options that differ from their defaults; the files have all options. An unreadable file is
+    reported and left out, with exit code 1.
     """
     entries: list[Entry] = []
     unreadable = False
@@ -103,10 +130,15 @@ def list_(folder: Path | None, form: str) -> None:
     if form == JSON:
         print_json({"tables": [_listed(entry) for entry in entries]})
     else:
-        print_table(_table_of(entries))
+        in_engine = [entry for entry in entries if entry.measurement.store is None]
+        in_store = [entry for entry in entries if entry.measurement.store is not None]
+        if in_engine:
+            print_table(_table_of(in_engine, "table", "virtual cores"))
+        if in_store:
+            print_table(_table_of(in_store, "policy in front of a store", "connections"))
         for entry in entries:
-            if entry.measurement.objective != THROUGHPUT:
-                click.echo(f"{entry.name}:\n  {entry.measurement.objective.text}")
+            if notes := list(_notes(entry)):
+                click.echo("\n  ".join([f"{entry.name}:", *notes]))
     if unreadable:
         raise SystemExit(FAILED)
 
@@ -133,9 +165,9 @@ def _names_in(folder: Path | None) -> list[str]:
     return names
 
 
-def _table_of(entries: Sequence[Entry]) -> Table:
+def _table_of(entries: Sequence[Entry], kind: str, cores: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("table", "workload", "virtual cores"):
+    for name in (kind, "workload", cores):
         table.add_column(name)
     for name in ("× the best baseline", "measured"):
         table.add_column(name, justify="right")
@@ -151,11 +183,27 @@ def _table_of(entries: Sequence[Entry]) -> Table:
     return table
 
 
+def _notes(entry: Entry) -> Iterator[str]:
+    """Yield what the table has no column for: an objective, and how a store was measured."""
+    how = entry.measurement
+    if how.objective != THROUGHPUT:
+        yield how.objective.text
+    if how.store is not None:
+        options = {**how.store, ISOLATION: how.isolation}
+        shown = (f"{key} {text}" for key, text in options.items() if key not in (STORE, *PLACES))
+        yield ", ".join([store_name(how.store), *shown])
+        yield f"measured on {entry.hardware}"
+
+
 def _listed(entry: Entry) -> dict[str, object]:
+    how = entry.measurement
+    on_store = {"store": how.store, "isolation": how.isolation, "hardware": entry.hardware}
     return {
         "table": entry.name,
-        "workload": dict(entry.measurement.workload),
-        "cores": entry.measurement.cores,
+        "workload": dict(how.workload),
+        "machine": how.machine["kind"],
+        "cores": how.cores,
+        **({} if how.store is None else on_store),
         "margin": entry.margin,
         "best_baseline": entry.best_baseline,
         "objective": entry.measurement.objective.as_dict(),
@@ -168,9 +216,7 @@ def _listed(entry: Entry) -> dict[str, object]:
 @click.option(
     "--tolerance",
     type=click.FloatRange(0.0, 1.0),
-    default=0.05,
-    show_default=True,
-    help="Allow this relative loss of margin over the best baseline.",
+    help=f"Allow this relative loss of margin. [default: {TOLERANCE}; any in a store]",
 )
 @click.option(
     "--seed",
@@ -186,20 +232,21 @@ def _listed(entry: Entry) -> dict[str, object]:
 @one_message
 def verify(
     names: tuple[str, ...],
-    tolerance: float,
+    tolerance: float | None,
     seed: int | None,
     output: str | None,
     json_file: str | None,
     folder: Path | None,
     form: str,
 ) -> None:
-    """Measure bundled tables again; by default all of them.
+    """Measure bundled policies again; by default all of them.
 
-    A table holds if it is valid for its workload and unchanged since it was added, beats every
+    A policy holds if it is valid for its workload and unchanged since it was added, beats every
     baseline, and keeps its margin over the best baseline within the tolerance. The exit code is 1
-    if a table does not hold.
+    if a policy does not hold. One in front of a store needs the store and runs on real cores, where
+    the margin depends on the hardware. The database is in the folder that TMPDIR names.
     """
-    if math.isnan(tolerance):
+    if tolerance is not None and math.isnan(tolerance):
         raise UsageError("--tolerance nan: must be from 0 to 1")
     words = [name for name in names if name.startswith(OUTPUT)]
     names = tuple(name for name in names if name not in words)
@@ -242,7 +289,7 @@ def verify(
 
     write_and_show(write, show, as_json=form == JSON)
     if interrupted:
-        click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
+        click.echo(f"interrupted: {len(verdicts)} of {len(entries)} policies verified", err=True)
         raise SystemExit(INTERRUPTED)
     if any(verdict.problem for verdict in verdicts):
         raise SystemExit(FAILED)
@@ -263,33 +310,37 @@ def _show_verdicts(verdicts: list[Verdict]) -> None:
 @click.argument("source", metavar="RUN|FILE")
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option(
-    "--name", help="Name the table. [default: its present name, or its workload and cores]"
+    "--name", help="Name the policy. [default: its present name, or its workload and cores]"
 )
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     help="Write the file to this folder. [default: the library]",
 )
-@click.option("--replace", is_flag=True, help="Replace an existing table of that name.")
+@click.option("--replace", is_flag=True, help="Replace an existing policy of that name.")
 @one_message
 def add(
     source: str, settings: tuple[str, ...], name: str | None, folder: Path | None, replace: bool
 ) -> None:
-    """Measure a trained table and add it to the bundled ones.
+    """Measure a trained policy and add it to the bundled ones.
 
-    RUN is the folder of a run on virtual cores. FILE is a policy file whose provenance names
-    workload and cores. The settings are those of heddle train. The table is measured on inputs that
-    its training has not seen, by the objective of its training. It is added only if it beats every
-    baseline in every repeat, and is within its limits. The nearest tables of the library are
-    measured as well.
+    RUN is the folder of a run on virtual cores or in front of a store. FILE is a policy file whose
+    provenance names workload and cores. The settings are those of heddle train. The policy is
+    measured on inputs that its training has not seen, by the objective of its training. It is added
+    only if it beats every baseline in every repeat, and is within its limits. The nearest policies
+    of the library are measured as well.
+
+    A policy in front of a store is compared with external and external_tuned, in the same store
+    with the same durability and isolation. The file that is added has no folder and no dsn.
     """
     trained = _read_trained(source, settings)
     target = _target(trained, name, folder or shipped.FOLDER, replace)
     try:
         how = _measurement(trained)
-        others = _others(trained.document, how)
+        document = fit_to_store(trained.document, how.store)
+        others = _others(document, how)
         with make_display(make_progress_console()) as display:
-            scores = measure_scores(trained.document, how, display, "compare", others)
+            scores = measure_scores(document, how, display, "compare", others)
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from error
     print_table(_scores_table(scores))
@@ -301,7 +352,7 @@ def add(
             f"not added: {', '.join(scores.unbeaten)} was as fast in at least one repeat", err=True
         )
         raise SystemExit(FAILED)
-    save(with_record(trained.document, target.stem, how, scores), target)
+    save(with_record(document, target.stem, how, scores), target)
     click.echo(f"added: {target}")
     best = min(scores.others, key=lambda name: scores.others[name], default=None)
     if best is not None and scores.others[best] < 1.0:
@@ -309,21 +360,22 @@ def add(
 
 
 def _others(document: PolicyDocument, how: Measurement) -> dict[str, PolicyDocument]:
-    """Return the nearest tables of the library that differ from the document."""
+    """Return the nearest policies of the library that differ from the document."""
     mine = policy_digest(document)
+    near = nearest_entries(how.workload, how.cores, document.signature, how.store)
     return {
         name: other
-        for name, other in nearest_entries(how.workload, how.cores, document.signature).items()
+        for name, other in near.items()
         if policy_digest(other) != mine and name not in how.baselines
     }
 
 
 @dataclass(frozen=True)
 class _Trained:
-    """A table, and the settings under which to measure it.
+    """A policy, and the settings under which to measure it.
 
     Attributes:
-        document: the table.
+        document: the policy.
         config: the settings.
         stem: of the file's name.
         recorded: its recorded measurement; None if there is none.
@@ -340,15 +392,16 @@ class _Trained:
         """Return its present name, or a name of its workload and cores if these have changed."""
         workload = workload_options(self.config.workload)
         cores = self.config.machine.cores or 0
-        before = self.recorded
+        before, store = self.recorded, store_options(self.config.search)
         # There may be several tables of one place, and it must not replace the others.
         if (
             before is not None
             and (dict(before.workload), before.cores) == (workload, cores)
+            and before.store == (None if store is None else without_places(store))
             and invalid_name_reason(self.stem) is None
         ):
             return self.stem
-        return entry_name(workload, _usual_options(workload["name"]), cores)
+        return entry_name(workload, _usual_options(workload["name"]), cores, store)
 
 
 def _measurement(trained: _Trained) -> Measurement:
@@ -414,9 +467,18 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
             with suppress(PolicyFileError):  # a new measurement replaces a damaged record
                 recorded = read_entry(path).measurement
     config = as_trained(config, scenarios := compose_scenarios(config, overrides))
-    if config.machine.kind != "virtual":
+    if not path.is_dir() and value_of(settings, PROTOCOLS) is None:
+        config = _in_its_store(config, document)
+    if value_of(settings, PROTOCOLS) is not None and value_of(settings, "baselines") is None:
+        config = _with_default_baselines(config)  # those of the run name its store
+    config = with_store_baselines(config)
+    try:
+        check_store_training(config, scenarios)
+    except ValueError as error:
+        raise UsageError(f"{source}: {error}") from error
+    if config.machine.kind != "virtual" and store_of(config.search) is None:
         raise UsageError(
-            f"{source}: machine={config.machine.kind}: tables of the library are measured on "
+            f"{source}: machine={config.machine.kind}: tables for the engine are measured on "
             "virtual cores; set machine=virtual"
         )
     if len(scenarios) > 1:
@@ -427,6 +489,19 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: was trained for a trace, which the library can't contain")
     return _Trained(document, config, path.stem, recorded, as_before=not settings)
+
+
+def _with_default_baselines(config: TrainConfig) -> TrainConfig:
+    return replace(config, baselines=list(BASELINES)) if store_of(config.search) else config
+
+
+def _in_its_store(config: TrainConfig, document: PolicyDocument) -> TrainConfig:
+    """Return the settings with the store of a policy that is for one."""
+    if protocol_name(document.protocol) != EXTERNAL:
+        return config
+    assert document.protocol is not None
+    protocols = [typed(EXTERNAL, fixed_options(document.protocol["options"]))]
+    return replace(config, search=replace(config.search, protocols=protocols))
 
 
 def _settings_of_run(folder: RunFolder, settings: Sequence[str]) -> tuple[TrainConfig, list[str]]:
@@ -460,7 +535,10 @@ def _settings_of_run(folder: RunFolder, settings: Sequence[str]) -> tuple[TrainC
 
 
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
-    """Yield the workload, machine and seed of a policy's provenance as overrides."""
+    """Yield the workload, machine and seed of a policy's provenance as overrides.
+
+    Runs of a policy for a store have the length of `timing=store`.
+    """
     workload, machine = (document.provenance.get(key) for key in ("workload", "machine"))
     if (
         not isinstance(workload, dict)
@@ -475,6 +553,8 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
     # The seed determines the inputs that the policy has seen.
     if isinstance(seed := document.provenance.get("seed"), int):
         yield f"seed={seed}"
+    if protocol_name(document.protocol) == EXTERNAL:
+        yield "timing=store"
     yield f"machine={machine.get('kind')}"
     yield f"machine.cores={machine.get('cores')}"
     yield f"workload={workload['name']}"
@@ -538,7 +618,7 @@ def _scores_table(scores: Scores) -> Table:
 
 def _verdict_table(verdicts: list[Verdict]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("table", no_wrap=True)
+    table.add_column("policy", no_wrap=True)
     table.add_column("× the best baseline\nrecorded", justify="right")
     table.add_column("\nnow", justify="right")
     table.add_column("verdict")

@@ -32,6 +32,7 @@ from policies.errors import cut, shown, write_failure_reason
 from trainer.checkpoint import WritingError
 from trainer.command.errors import UsageError, one_message, resumed_by
 from trainer.command.evaluator import open_evaluator
+from trainer.command.machine_warnings import any_takes_turns
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ServeConfig, workload_options
 from trainer.nightly.state import StateFolder
@@ -70,7 +71,11 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
     again = heddle_command("serve", *settings)
     with resumed_by(again, "serve again with"), _ended_by_signals():
         evaluator = open_evaluator(
-            config.workload, config.machine, config.seed, config.grown_mib_max << 20
+            config.workload,
+            config.machine,
+            config.seed,
+            config.grown_mib_max << 20,
+            takes_turns=any_takes_turns([str(path)]),
         )
         try:
             _serve(config, path, evaluator, _fallback(config, evaluator))

@@ -1,4 +1,4 @@
-"""A table of the library: a policy file whose provenance has its measurement."""
+"""A policy of the library: a policy file whose provenance has its measurement."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from policies import PolicyDocument, PolicyFileError, load
+from envs import machine_words
+from envs.host import Host, this_host
+from envs.result import Machine
+from policies import PolicyDocument, PolicyFileError, load, validate
 from policies.policy_digest import policy_digest
+from policies.protocol import EXTERNAL, protocol_name, without_places
 from trainer.policy_library.measuring import Measurement, Scores
 from trainer.policy_library.naming import invalid_name_reason
 from trainer.run_version import heddle_version
@@ -20,7 +25,7 @@ RECORD = "library"
 
 @dataclass(frozen=True)
 class Entry:
-    """A table of the library.
+    """A policy of the library.
 
     Attributes:
         path: the file.
@@ -29,6 +34,7 @@ class Entry:
         scores: the result: the value of its objective relative to each baseline.
         digest: of the measured policy.
         date: of the measurement, ISO 8601.
+        hardware: in front of a store, what the scores were measured on, in words; else empty.
     """
 
     path: Path
@@ -37,6 +43,7 @@ class Entry:
     scores: Mapping[str, float]
     digest: str
     date: str
+    hardware: str = ""
 
     @property
     def name(self) -> str:
@@ -60,12 +67,16 @@ class Entry:
 
 
 def read_entry(path: Path) -> Entry:
-    """Read a table of the library, without checking that it fits its workload.
+    """Read a policy of the library, without checking that it fits its workload.
+
+    One for a store is read by builds without the store, too; `measure_scores` checks it.
 
     Raises:
         PolicyFileError: the file is no valid policy, or has no measurement.
     """
-    document = load(path)
+    document = load(path, check=False)
+    if protocol_name(document.protocol) != EXTERNAL:
+        validate(document, source=str(path))
     record = document.provenance.get(RECORD)
     scores = document.provenance.get("scores")
     try:
@@ -78,16 +89,30 @@ def read_entry(path: Path) -> Entry:
         for name in ("digest", "date"):
             if not isinstance(record.get(name), str) or not record[name]:
                 raise ValueError(f"{RECORD}.{name} is missing")
-        recorded = [record[name] for name in ("digest", "date")]
-        return Entry(path, document, measurement, plain, *recorded)
+        hardware = "" if measurement.store is None else _hardware(measurement, record)
+        return Entry(path, document, measurement, plain, record["digest"], record["date"], hardware)
     except (TypeError, ValueError, OverflowError) as error:
         raise PolicyFileError(
             f"{path}: provenance: {error}; {adding(path)} measures it and writes one"
         ) from error
 
 
+def _hardware(how: Measurement, record: Mapping[str, Any]) -> str:
+    """Return the machine, the hardware and the load of a measurement on real cores.
+
+    Raises:
+        TypeError, ValueError: the record lacks them.
+    """
+    host, cores, busy = (record.get(name) for name in ("host", "real_cores", "busy"))
+    if not isinstance(host, Mapping) or not isinstance(cores, int):
+        raise ValueError(f"{RECORD}.host or {RECORD}.real_cores is missing")
+    load = "" if busy is None else f"; other programs used {float(busy):.1f} cores"
+    machine = machine_words(Machine(how.machine["kind"], how.cores, cores))
+    return f"{how.machine['kind']}, {machine}: {Host.from_dict(host).words}{load}"
+
+
 def adding(path: Path) -> str:
-    """Return the command that measures a table and rewrites its file.
+    """Return the command that measures a policy and rewrites its file.
 
     If `add` does not accept the file's name, it writes a new file named after the table's place.
     """
@@ -101,14 +126,30 @@ def with_record(
     document: PolicyDocument, name: str, how: Measurement, scores: Scores
 ) -> PolicyDocument:
     """Return a policy with a new measurement in its provenance."""
+    measured_on: dict[str, Any] = {}
+    machine = {"kind": how.machine["kind"], "cores": how.cores}
+    if how.store is not None:
+        # Figures of a store depend on the hardware; its place is of this machine only.
+        assert scores.machine is not None
+        assert document.protocol is not None
+        machine = scores.machine.as_dict()
+        options = without_places(document.protocol["options"])
+        document = replace(document, protocol={**document.protocol, "options": options})
+        measured_on = {
+            "isolation": how.isolation,
+            "host": this_host().as_dict(),
+            "real_cores": scores.machine.real_cores,
+            "busy": None if scores.busy is None else round(scores.busy, 2),
+        }
     provenance = dict(document.provenance) | {
         "workload": how.workload,
-        "machine": {"kind": how.machine["kind"], "cores": how.cores},
+        "machine": machine,
         "scores": {name: round(score, 4) for name, score in scores.to.items()},
         RECORD: {
             "digest": policy_digest(document),
             "measured": how.as_dict(),
             "lowest": {name: round(ratio, 4) for name, ratio in scores.lowest.items()},
+            **measured_on,
             "version": heddle_version(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         },

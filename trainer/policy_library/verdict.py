@@ -1,4 +1,4 @@
-"""Verifying a table of the library: whether its recorded score still holds."""
+"""Verifying a policy of the library: whether its recorded score still holds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from trainer.policy_library.entry import Entry
 from trainer.policy_library.measuring import Scores, measure_scores
 from trainer.progress import Display
 
+TOLERANCE = 0.05
+"""The relative loss of margin on virtual cores that is acceptable."""
+
 
 @dataclass(frozen=True)
 class Verdict:
     """The result of a verification.
 
     Attributes:
-        entry: the table.
+        entry: the policy.
         scores: the new scores; None if the measurement failed.
         problem: why the recorded score does not hold; None if it does.
     """
@@ -38,16 +41,17 @@ class Verdict:
 
 
 def verify_entry(
-    entry: Entry, tolerance: float, seed: int | None, display: Display, number: str
+    entry: Entry, tolerance: float | None, seed: int | None, display: Display, number: str
 ) -> Verdict:
-    """Repeat the measurement of a table and compare the scores.
+    """Repeat the measurement of a policy and compare the scores.
 
     Args:
-        entry: the table.
-        tolerance: the relative loss of its margin over the best baseline that is acceptable.
+        entry: the policy.
+        tolerance: the relative loss of its margin over the best baseline that is acceptable; None
+            for `TOLERANCE`, and for any in front of a store, where it depends on the hardware.
         seed: of other inputs; None for the recorded ones, on which a build always gives the same.
         display: shows the progress.
-        number: of the table among those to verify, for display.
+        number: of the policy among those to verify, for display.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -60,6 +64,8 @@ def verify_entry(
         scores = measure_scores(entry.document, how, display, f"{number} compare")
     except (MeasuringError, PolicyFileError, ValueError) as error:
         return Verdict(entry, None, str(error))
+    if tolerance is None:
+        tolerance = TOLERANCE if how.store is None else 1.0
     return Verdict(entry, scores, _problem(entry, scores, tolerance))
 
 
