@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import heddle_client
 from envs import subject_of, untuned
 from policies import Encoding, PolicyFileError, Signature, build_seed, load, save, shipped
 from policies.document import PolicyDocument
@@ -459,3 +460,12 @@ def test_a_run_is_measured_in_front_of_its_store_or_with_another_durability(
     assert added(name)["library"]["measured"]["store"]["durability"] == "off"
     document = json.loads(Path(f"library/{name}.json").read_text())
     assert document["protocol"]["options"]["durability"] == "off"
+
+
+def test_the_client_library_reads_a_policy_of_the_library(
+    stores: ModuleType, tpcc: Signature
+) -> None:
+    save(policy(tpcc, merge="8", locks="hints", concurrency="4"), "good.json")
+    assert add("good.json").exit_code == 0
+    found = heddle_client.Policy.read(f"library/{NAME}.json")
+    assert (found.mode, found.concurrency, found.merge) == ("locks", 4, 8)
