@@ -497,6 +497,11 @@ def test_tables_are_named_after_workload_and_cores(
     assert entry_name(DEFAULTS | changed, DEFAULTS, cores) == name
 
 
+def test_one_of_a_noun_is_singular() -> None:
+    workload = {"name": "tpcb", "branches": "1"}
+    assert entry_name(workload, workload, 2) == "tpcb_1_branch_2_virtual_cores"
+
+
 def test_real_numbers_are_valid_in_names() -> None:
     workload = {"name": "ycsb", "theta": "0.99", "read": "50"}
     assert entry_name(workload, workload, 16) == "ycsb_theta_0_99_16_virtual_cores"

@@ -143,7 +143,7 @@ def test_the_list_says_where_the_scores_are_from(stores: ModuleType, tpcc: Signa
     assert "silo" not in listed.output
     assert "2.50 (external_tuned)" in listed.output
     assert "sqlite, durability full, isolation serializable" in listed.output
-    assert "measured on threads, 8 " in listed.output
+    assert f"measured {found['library']['date'][:10]} on threads, 8 " in listed.output
     assert found["library"]["host"]["processor"] in listed.output
     assert "other programs used 0.6 cores" in listed.output
     (read,) = json.loads(run("policy", "list", "--format", "json").stdout)["tables"]
@@ -172,7 +172,6 @@ def test_tables_of_the_engine_have_a_list_of_their_own(stores: ModuleType, tpcc:
     assert len(heads) == 2
     assert "virtual cores" in lines[heads[0]]
     assert "policy in front of a store" in lines[heads[1]]
-    assert "connections" in lines[heads[1]]
 
 
 def test_the_place_of_a_database_is_not_added(stores: ModuleType, tpcc: Signature) -> None:

@@ -133,9 +133,9 @@ def list_(folder: Path | None, form: str) -> None:
         in_engine = [entry for entry in entries if entry.measurement.store is None]
         in_store = [entry for entry in entries if entry.measurement.store is not None]
         if in_engine:
-            print_table(_table_of(in_engine, "table", "virtual cores"))
+            print_table(_table_of(in_engine))
         if in_store:
-            print_table(_table_of(in_store, "policy in front of a store", "connections"))
+            print_table(_store_table_of(in_store))
         for entry in entries:
             if notes := list(_notes(entry)):
                 click.echo("\n  ".join([f"{entry.name}:", *notes]))
@@ -165,9 +165,9 @@ def _names_in(folder: Path | None) -> list[str]:
     return names
 
 
-def _table_of(entries: Sequence[Entry], kind: str, cores: str) -> Table:
+def _table_of(entries: Sequence[Entry]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for name in (kind, "workload", cores):
+    for name in ("table", "workload", "virtual cores"):
         table.add_column(name)
     for name in ("× the best baseline", "measured"):
         table.add_column(name, justify="right")
@@ -177,10 +177,25 @@ def _table_of(entries: Sequence[Entry], kind: str, cores: str) -> Table:
             entry.name,
             _workload_words(how.workload),
             str(how.cores),
-            f"{entry.margin:.2f} ({entry.best_baseline})",
+            _margin_words(entry),
             entry.date[:10],
         )
     return table
+
+
+def _store_table_of(entries: Sequence[Entry]) -> Table:
+    """Return the policies in front of a store, whose notes say how they were measured."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("policy in front of a store", "workload"):
+        table.add_column(name)
+    table.add_column("× the best baseline", justify="right")
+    for entry in entries:
+        table.add_row(entry.name, _workload_words(entry.measurement.workload), _margin_words(entry))
+    return table
+
+
+def _margin_words(entry: Entry) -> str:
+    return f"{entry.margin:.2f} ({entry.best_baseline})"
 
 
 def _notes(entry: Entry) -> Iterator[str]:
@@ -192,7 +207,7 @@ def _notes(entry: Entry) -> Iterator[str]:
         options = {**how.store, ISOLATION: how.isolation}
         shown = (f"{key} {text}" for key, text in options.items() if key not in (STORE, *PLACES))
         yield ", ".join([store_name(how.store), *shown])
-        yield f"measured on {entry.hardware}"
+        yield f"measured {entry.date[:10]} on {entry.hardware}"
 
 
 def _listed(entry: Entry) -> dict[str, object]:

@@ -177,9 +177,9 @@ class Scores:
     """The result of a measurement.
 
     Attributes:
-        to: the value of the objective relative to each baseline, the median over the repeats.
+        to: the value of the objective relative to each baseline, the geometric mean of the repeats.
         lowest: the lowest of the repeats, for each baseline.
-        others: the value relative to each other policy of the library, the median.
+        others: the value relative to each other policy of the library, the same.
         exceeded: the limits that the policy exceeds in the median repeat, in words; None if none.
         machine: that of the runs.
         busy: cores that other programs used during the runs, on average; None if unknown.

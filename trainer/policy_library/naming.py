@@ -87,7 +87,8 @@ def entry_name(
 def _option(key: str, value: str) -> str:
     """Format an option: a count precedes its noun, as `1_warehouse`; else `theta_0_9`."""
     if key.endswith("s") and value.isdigit():
-        return f"{value}_{key.removesuffix('s') if value == '1' else key}"
+        singular = key.removesuffix("es" if key.endswith("ches") else "s")
+        return f"{value}_{singular if value == '1' else key}"
     return f"{key}_{_plain(value)}"
 
 
