@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from policies.protocol import EXTERNAL, protocol_name, weaker_isolation
 from policies.schedule import FIFO, schedule_options
@@ -30,6 +31,7 @@ class Subject:
         options: further options of the protocol.
         schedule: options of the admission policy (`policy`, `window` …); empty if transactions
             start as they are drawn.
+        provenance: of the policy; empty without a policy.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Subject:
     backoff_us: float = 0.0
     options: dict[str, str] = field(default_factory=dict)
     schedule: dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def weaker_isolation(self) -> str | None:
@@ -87,6 +90,7 @@ def of_policy(name: str, policy_json: str) -> Subject:
         backoff="exponential" if in_store else "policy",
         options={} if protocol is None else dict(protocol["options"]),
         schedule=schedule_options(document.get("schedule")),
+        provenance=document.get("provenance") or {},
     )
 
 

@@ -6,7 +6,6 @@ threads, run on others.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,12 +55,11 @@ class Place:
 
     def is_training_place(self, subject: Subject) -> bool:
         """Return whether a policy's provenance names this place as one it was trained for."""
-        provenance = json.loads(subject.policy).get("provenance") or {} if subject.policy else {}
-        return any(
+        return bool(subject.provenance) and any(
             place.workload == dict(self.workload)
             and (place.machine.get("kind"), place.machine.get("cores"))
             == (self.machine["kind"], self.cores)
-            for place in training_places(provenance)
+            for place in training_places(subject.provenance)
         )
 
 

@@ -418,6 +418,20 @@ def test_connections_take_no_turns(stores: ModuleType, tpcc: Signature) -> None:
     assert any_takes_turns(["absent.json"])
 
 
+def test_several_places_mark_where_a_policy_of_a_store_was_trained(
+    stores: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert add("good.json").exit_code == 0
+    monkeypatch.setattr("envs.host.usable_cores", lambda: 1)
+    place = ["workload.warehouses=4", "machine.cores=4,8", "reference=external"]
+    done = run("evaluate", f"policy=external,{NAME}", *place, "run.repeats=1", "output=matrix")
+    assert done.exit_code == 0, done.output
+    assert "take turns" not in done.output
+    (row,) = (line for line in done.stdout.splitlines() if NAME in line and "3.00" in line)
+    assert row.count("*") == 1
+    assert row.index("*") > row.index("3.00 (100%)")
+
+
 def test_a_registered_version_names_its_store(stores: ModuleType, tpcc: Signature) -> None:
     tags = tags_of(policy(tpcc, merge="8", durability="off", folder="/data"))
     assert tags["heddle.store"] == "external:store=sqlite:durability=off"

@@ -36,6 +36,7 @@ from trainer.command.combinations import Combination
 from trainer.command.comparing import refuse_unknown_reference, schedule_options
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError
 from trainer.command.evaluator import open_evaluator
+from trainer.command.machine_warnings import any_takes_turns
 from trainer.command.output import (
     make_output_folder,
     make_progress_console,
@@ -147,7 +148,8 @@ def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
     Raises:
         UsageError: a policy does not fit its workload, or there is no such workload or machine.
     """
-    evaluator = open_evaluator(config.workload, config.machine, config.seed)
+    turns = any_takes_turns([reference_of(config), *config.policy])
+    evaluator = open_evaluator(config.workload, config.machine, config.seed, takes_turns=turns)
     workload = workload_options(config.workload)
     label = combination.label or workload["name"]
     try:
