@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import build_seed, save, workload_signature
+from tests.envs.test_external import needs_sqlite
 from tests.slow import some_slow
 from tests.waiting import PATIENCE_S
 from trainer.command.main import heddle
@@ -59,6 +60,23 @@ def test_a_file_for_another_workload_is_refused_and_the_fallback_runs(tmp_path: 
     assert "silo stays" in refused
     assert "signature" in refused
     assert "  silo  " in done.stdout.splitlines()[-1]
+
+
+@needs_sqlite
+@pytest.mark.parametrize("there", [True, False])
+def test_connections_to_a_store_take_no_turns(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envs.host.usable_cores", lambda: 1)
+    path = tmp_path / "policy.json"
+    store = {"name": "external", "options": {"durability": "off", "merge": "4"}}
+    if there:
+        save(replace(build_seed("occ", workload_signature("ycsb")), protocol=store), path)
+    words = [*SMALL, "machine.cores=2", f"policy={path}", "seconds=0.1"]
+    done = run(*words, "fallback=external:durability=off")
+    assert done.exit_code == 0, done.output
+    assert "take turns" not in done.output
+    assert "take turns" in run(*words[:-2], f"policy={tmp_path / 'new.json'}", words[-1]).output
 
 
 @pytest.mark.parametrize(

@@ -70,12 +70,9 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
     path = _published_file(config)
     again = heddle_command("serve", *settings)
     with resumed_by(again, "serve again with"), _ended_by_signals():
+        turns = any_takes_turns([str(path) if path.exists() else config.fallback])
         evaluator = open_evaluator(
-            config.workload,
-            config.machine,
-            config.seed,
-            config.grown_mib_max << 20,
-            takes_turns=any_takes_turns([str(path)]),
+            config.workload, config.machine, config.seed, config.grown_mib_max << 20, turns
         )
         try:
             _serve(config, path, evaluator, _fallback(config, evaluator))
