@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from envs.subject import SERIALIZABLE, Subject
-from policies.protocol import EXTERNAL
+from envs.subject import Subject
+from policies.protocol import EXTERNAL, SERIALIZABLE
 
 PERMITTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

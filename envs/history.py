@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from envs.engine_interface import load_engine
-from envs.subject import SERIALIZABLE
+from policies.protocol import SERIALIZABLE
 from traces.atomic_file import replaced_atomically
 
 FORMAT = "heddle-history"

@@ -11,8 +11,9 @@ from typing import Any
 from envs.anomalies import PERMITTED
 from envs.engine_interface import load_engine
 from envs.run_options import run_options
-from envs.subject import SERIALIZABLE, Subject
+from envs.subject import Subject
 from envs.workload import engine_workload
+from policies.protocol import SERIALIZABLE
 
 SCHEMA_VERSION = 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.history import History, HistoryFileError
-from envs.subject import SERIALIZABLE
+from policies.protocol import SERIALIZABLE
 from trainer.command.errors import UsageError
 
 CONTRADICTION = "contradiction"
