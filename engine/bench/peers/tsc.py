@@ -7,12 +7,14 @@ import mmap
 import platform
 import re
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 # rdtsc; shl rdx, 32; or rax, rdx; ret
 _READ_TSC = bytes.fromhex("0f31 48c1e220 4809d0 c3")
 _SECONDS = 0.1
+_PAIRS = 100
 _CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -32,10 +34,23 @@ def measured_mhz() -> float:
     code.write(_READ_TSC)
     view = ctypes.c_char.from_buffer(code)
     read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(view))
-    start_ns, start = time.perf_counter_ns(), read()
+    start_ns, start = _moment(read)
     time.sleep(_SECONDS)
-    end_ns, end = time.perf_counter_ns(), read()
+    end_ns, end = _moment(read)
     return (end - start) / (end_ns - start_ns) * 1000
+
+
+def _moment(read: Callable[[], int]) -> tuple[int, int]:
+    """Returns the clock in nanoseconds and the counter, read closely after one another.
+
+    A process may lose its core between two readings. Of several pairs one is undisturbed.
+    """
+    pairs = []
+    for _ in range(_PAIRS):
+        before, ticks, after = time.perf_counter_ns(), read(), time.perf_counter_ns()
+        pairs.append((after - before, before, ticks))
+    _, clock_ns, ticks = min(pairs)
+    return clock_ns, ticks
 
 
 def named_mhz() -> float:
