@@ -3,6 +3,7 @@
 `docs/client-library.md` describes it. It imports nothing of the engine or of the trainer.
 """
 
+from heddle_client.async_merger import AsyncMerger
 from heddle_client.errors import (
     InDoubtError,
     NestedTransactionError,
@@ -17,6 +18,7 @@ from heddle_client.scheduler import Scheduler
 from heddle_client.transaction import Transaction
 
 __all__ = [
+    "AsyncMerger",
     "InDoubtError",
     "Merger",
     "Metrics",

@@ -2,6 +2,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any
 
+class Inside:
+    def end(self) -> None: ...
+
 class Place:
     def __init__(self) -> None: ...
     def __exit__(
@@ -17,6 +20,7 @@ class Place:
         trace: TracebackType | None,
     ) -> Awaitable[None]: ...
     def _begin(self, type: str) -> None: ...  # noqa: A002
+    def _include(self, type: str) -> Inside | None: ...  # noqa: A002
     def _leave(self) -> None: ...
     @property
     def _entered(self) -> bool: ...

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
-import weakref
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from heddle_client.database import OuterTransaction, outer_transaction
-from heddle_client.errors import InDoubtError
+from heddle_client.database import blocking_transaction
+from heddle_client.merging import Call, Group, Groups, Merging, run_alone
 from heddle_client.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -24,50 +22,55 @@ PATIENCE_S = 1.0
 """Between two checks of a thread that waits, whether an interrupt has ended its leader."""
 
 
-class Call:
+class ThreadCall(Call):
     """A transaction that a thread waits for."""
 
     def __init__(self, transaction: Transaction, function: Callable[[Any], Any]) -> None:
-        self.transaction = transaction
-        self.function = function
-        self.gate = threading.Lock()
-        self.gate.acquire()
-        self.group: weakref.ref[Group] | None = None
-        """Which has taken it; None: it is in the queue."""
-        self.lead: Group | None = None
-        """Which its thread is to run."""
-        self.abandoned = False
-        """An interrupt has ended its thread's wait."""
-        self.outcome: Callable[[], Any] | None = None
-        """Returns or raises what `run` does; None: it is to run by itself."""
+        super().__init__(transaction)
+        self._function = function
+        self._gate = threading.Lock()
+        self._gate.acquire()
 
     def wake(self) -> None:
         """Let its thread continue."""
-        if self.gate.locked():
-            self.gate.release()
+        if self._gate.locked():
+            self._gate.release()
+
+    def let_go(self) -> None:
+        """Let its thread continue."""
+        self.wake()
+
+    def leave(self) -> None:
+        """Let its function end: nothing can stop another thread."""
+
+    async def wait(self) -> bool:
+        """Block the thread until it is woken, or its leader is to be checked."""
+        return self._gate.acquire(timeout=PATIENCE_S)
+
+    async def apply(self, connection: Any, inside: Transaction | None) -> Any:
+        """Call its function in the thread that leads."""
+        try:
+            result = self._function(connection)
+        except StopIteration as error:
+            raise _StoppedError(error) from None
+        if inspect.iscoroutine(result):
+            result.close()
+            raise TypeError(
+                f"transaction {self.transaction._type!r}: its function is a coroutine: use "
+                "AsyncMerger"
+            )
+        return result
 
 
-class Group:
-    """Calls that a thread runs. Only that thread refers to it, so that it ends with its work."""
-
-    def __init__(self, calls: list[Call]) -> None:
-        self.calls = calls
-        self.doubt: BaseException | None = None
-        """Why it is not known whether it has committed."""
-        for call in calls:
-            call.group = weakref.ref(self)
+class _StoppedError(Exception):
+    """A function has raised StopIteration, which a coroutine cannot pass on."""
 
 
-class _EndedError(Exception):
-    """A function has ended the database's transaction."""
-
-
-class Merger:
+class Merger(Merging):
     """Runs transactions of threads, several in one transaction of the database.
 
-    Transaction merging of DIBS (Gaffney et al., PVLDB 2021, §4.4), with a savepoint after each. A
-    thread whose call may begin leads: it runs the calls that wait, at most `merge` of the policy,
-    and commits once. `docs/client-library.md` describes what happens if one fails.
+    The thread of the oldest call that waits runs a group. `docs/client-library.md` describes what
+    happens if a call fails. `AsyncMerger` is the same for asyncio.
 
     Args:
         scheduler: its policy has `merge`, and `concurrency`, the groups at a time; None: one.
@@ -77,10 +80,7 @@ class Merger:
     """
 
     def __init__(self, scheduler: Scheduler, connect: Connect) -> None:
-        self._scheduler = scheduler
-        self._connect = connect
-        self._reset()
-        scheduler._mergers.add(self)
+        super().__init__(scheduler, connect)
 
     def run(
         self,
@@ -108,196 +108,31 @@ class Merger:
             Exception: what the function raised; its effects are undone. Or what the database raised
                 at the commit of this transaction alone.
         """
-        scheduler = self._scheduler
-        transaction = scheduler.transaction(type, keys, shared)
-        call = Call(transaction, lambda connection: function(connection, *args))
-        if scheduler._enabled and scheduler._policy.merge > 1:
-            group = None
-            try:
-                if scheduler._core.surrounding() is None:
-                    group = self._join(call)
-            except Exception as error:
-                scheduler._fail_open(error)
-            if group is not None:
-                self._lead(group)
-        if call.outcome is not None:
-            return call.outcome()
-        return self._run_alone(call)
+        transaction = self._scheduler.transaction(type, keys, shared)
+        call = ThreadCall(transaction, lambda connection: function(connection, *args))
+        coroutine = self._run(self._groups, call)
+        try:
+            coroutine.send(None)  # it never suspends
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        except _StoppedError as error:
+            raise error.args[0] from None
+        raise AssertionError("a transaction of a thread has suspended")
 
     def _reset(self) -> None:
-        """Start empty, as in the child of a fork."""
-        self._lock = threading.Lock()
-        self._queue: deque[Call] = deque()
-        self._running: weakref.WeakSet[Group] = weakref.WeakSet()
+        self._groups = Groups(self._scheduler)
 
     def _let_go(self) -> None:
-        """Let all calls of the queue run by themselves: the scheduler is off."""
-        with self._lock:
-            while self._queue:
-                self._queue.popleft().wake()
+        self._groups.let_go()
 
-    def _join(self, call: Call) -> Group | None:
-        """Wait until a call is to lead the group that is returned, or is over; then None."""
-        try:
-            with self._lock:
-                self._queue.append(call)
-                self._start_groups()
-            while True:
-                woken = call.gate.acquire(timeout=PATIENCE_S)
-                with self._lock:
-                    group, call.lead = call.lead, None
-                    if group is not None or woken or call.outcome is not None:
-                        return group
-                    if call.group is None:
-                        self._start_groups()
-                    elif call.group() is None:
-                        call.outcome = partial(_raise_doubt, None)
-        except BaseException:
-            self._withdraw(call)
-            raise
+    async def _start(self, groups: Groups, group: Group, call: Call) -> None:
+        await self._lead(groups, group)
 
-    def _start_groups(self) -> None:
-        """Make groups of the calls that wait, as long as one may run. The lock is held."""
-        policy = self._scheduler._policy
-        while self._queue and len(self._running) < (policy.concurrency or 1):
-            size = min(policy.merge, len(self._queue))
-            calls = [self._queue.popleft() for _ in range(size)]
-            group = Group(calls)
-            self._running.add(group)
-            calls[0].lead = group
-            calls[0].wake()
+    async def _connect_group(self, group: Group) -> None:
+        with self._admission(group.calls) as inside, self._connect() as connection:
+            await self._merge(group, inside, connection, blocking_transaction(connection))
 
-    def _withdraw(self, call: Call) -> None:
-        """Remove a call whose thread no longer waits. It may have run."""
-        with self._lock:
-            call.abandoned = True
-            if call in self._queue:
-                self._queue.remove(call)
-            group, call.lead = call.lead, None
-            if group is None:
-                return
-            self._running.discard(group)
-            for other in reversed(group.calls):
-                if other is not call:
-                    other.group = None
-                    self._queue.appendleft(other)
-            self._start_groups()
-
-    def _lead(self, group: Group) -> None:
-        """Run a group; then each of its calls has an outcome, or is to run by itself."""
-        try:
-            if len(group.calls) > 1:
-                self._run_group(group)
-            else:
-                group.calls[0].outcome = self._outcome_alone(group.calls[0])
-        except Exception:  # each finds its own cause when it runs by itself
-            self._scheduler._add("failed_groups")
-        finally:
-            for call in group.calls:
-                if group.doubt is not None and call.outcome is None:
-                    call.outcome = partial(_raise_doubt, group.doubt)
-            with self._lock:
-                self._running.discard(group)
-                self._start_groups()
-            for call in group.calls:
-                call.wake()
-
-    def _run_group(self, group: Group) -> None:
-        with self._admission(group.calls), self._connect() as connection:
-            outer = outer_transaction(connection)
-            outcomes = []
-            try:
-                outer.begin()
-                outer.set_savepoint()
-                for call in group.calls:
-                    outcomes.append((call, _run_inside(outer, connection, call)))  # noqa: PERF401
-                group.doubt = RuntimeError("the commit was interrupted")
-                outer.commit()
-            except BaseException as error:
-                if outer.lost or isinstance(error, _EndedError):
-                    group.doubt = error
-                elif isinstance(error, Exception):  # the database has answered
-                    group.doubt = None
-                outer.roll_back()
-                raise
-            for call, outcome in outcomes:
-                call.outcome = outcome
-            group.doubt = None
-        self._scheduler._add("groups")
-        self._scheduler._add("merged", len(outcomes))
-
-    def _admission(self, calls: list[Call]) -> Transaction:
-        """Return one transaction with the keys of all."""
-        policy = self._scheduler._policy
-        transactions = [call.transaction for call in calls]
-        scheduled = [
-            one
-            for one in transactions
-            if policy.mode == "locks" or one._type not in policy.unscheduled
-        ]
-        made = self._scheduler.transaction((scheduled or transactions)[0]._type)
-        made._exclusive = tuple(key for one in scheduled for key in one._exclusive)
-        made._shared = tuple(key for one in scheduled for key in one._shared)
-        return made
-
-    def _outcome_alone(self, call: Call) -> Callable[[], Any]:
-        try:
-            result = self._run_alone(call)
-        except Exception as error:
-            return partial(_raise, error)
-        return lambda: result
-
-    def _run_alone(self, call: Call) -> Any:
+    async def _connect_alone(self, call: Call) -> Any:
         with call.transaction, self._connect() as connection:
-            outer = outer_transaction(connection)
-            try:
-                outer.begin()
-                result = call.function(connection)
-            except BaseException:
-                outer.roll_back()
-                raise
-            try:
-                outer.commit()
-            except BaseException as error:
-                lost = outer.lost
-                outer.roll_back()
-                if lost:
-                    _raise_doubt(error)
-                raise
-            return result
-
-
-def _run_inside(outer: OuterTransaction, connection: Any, call: Call) -> Callable[[], Any]:
-    """Run a call behind others, unless its thread has left it, and return its outcome.
-
-    Raises:
-        _EndedError: its function has ended the transaction.
-        Exception: the database has refused the transaction, or the connection is lost.
-    """
-    try:
-        result = None if call.abandoned else call.function(connection)
-        outer.move_savepoint()  # fails if the function has hidden an error of a statement
-    except Exception as error:
-        if outer.lost or outer.is_conflict(error):
-            raise
-        try:
-            outer.return_to_savepoint()
-        except Exception as ended:
-            if outer.lost:
-                raise
-            raise _EndedError(
-                f"a function of type {call.transaction._type!r} has ended the transaction"
-            ) from ended
-        return partial(_raise, error)
-    return lambda: result
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
-
-
-def _raise_doubt(cause: BaseException | None) -> NoReturn:
-    raise InDoubtError(
-        "it is not known whether the transaction has committed: read what it would have written "
-        f"before you run it again ({cause or 'the thread that ran it was interrupted'})"
-    ) from cause
+            return await run_alone(call, connection, blocking_transaction(connection))

@@ -159,7 +159,9 @@ void define_queue(Class& queue) {
 PYBIND11_MODULE(_scheduler, module) {
   module.doc() = "The scheduler of an application's transactions, without the engine.";
   py::class_<Place> place(module, "Place");
-  py::class_<Inside, std::shared_ptr<Inside>>(module, "Inside");
+  py::class_<Inside, std::shared_ptr<Inside>>(module, "Inside").def("end", [](Inside& inside) {
+    inside.ended = true;
+  });
   py::class_<Ended>(module, "Ended").def("__await__", [](const Ended&) {
     return py::iter(py::tuple());
   });
@@ -201,6 +203,7 @@ PYBIND11_MODULE(_scheduler, module) {
              return Ended{};
            })
       .def("_begin", &Place::begin, py::arg("type"))
+      .def("_include", &Place::include, py::arg("type"))
       .def("_leave", &Place::leave)
       .def_property_readonly("_entered", &Place::entered)
       .def(

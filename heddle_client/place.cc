@@ -61,9 +61,14 @@ bool Place::admit(const std::shared_ptr<Queue>& scheduler, Request request) {
 
 void Place::begin(const py::object& type) {
   entered_ = true;
-  if (!scheduler_) return;
-  inside_ = std::make_shared<Inside>(Inside{scheduler_.get(), type, innermost()});
-  set_innermost(py::cast(inside_));
+  inside_ = include(type);
+}
+
+std::shared_ptr<Inside> Place::include(const py::object& type) {
+  if (!scheduler_) return nullptr;
+  const auto inside = std::make_shared<Inside>(Inside{scheduler_.get(), type, innermost()});
+  set_innermost(py::cast(inside));
+  return inside;
 }
 
 void Place::leave() {

@@ -37,6 +37,10 @@ class Place {
   /// Lets what follows run inside the transaction, if it has a scheduler.
   void begin(const pybind11::object& type);
 
+  /// Lets what follows in the caller's context run inside the transaction too, until the result has
+  /// ended. Null: the transaction has no scheduler.
+  std::shared_ptr<Inside> include(const pybind11::object& type);
+
   /// Undoes admit() and begin(), as far as they have been done.
   /// @throws std::invalid_argument if another has given the place back
   void leave();

@@ -35,7 +35,7 @@ class Policy:
     unscheduled: frozenset[str] = frozenset()
     """Types whose keys are ignored, except in mode `locks`."""
     merge: int = 1
-    """The most transactions of a `Merger` that the database commits as one."""
+    """The most transactions of a merger that the database commits as one."""
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):

@@ -21,7 +21,7 @@ from heddle_client.transaction import Keys, Transaction
 from heddle_client.watcher import Watcher, signature
 
 if TYPE_CHECKING:
-    from heddle_client.merger import Merger
+    from heddle_client.merging import Merging
 
 LOG = logging.getLogger("heddle_client")
 
@@ -44,7 +44,7 @@ class Scheduler:
         concurrency: transactions that run at a time; None: any number.
         barrier: with `smf`, later transactions that may start before the oldest waiting one.
         unscheduled: types whose keys are ignored, except in mode `locks`.
-        merge: the most transactions of a `Merger` that the database commits as one.
+        merge: the most transactions of a merger that the database commits as one.
         longest_wait: with `smf`, seconds after which the oldest transaction ignores conflicts,
             counted from when it is the oldest. None: 1.
         enabled: False starts with the scheduler off.
@@ -100,7 +100,7 @@ class Scheduler:
             self._own_policy = Policy.read(path)
         self._longest_wait = check_longest_wait(1.0 if longest_wait is None else longest_wait)
         self._enabled = enabled
-        self._mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
+        self._mergers: weakref.WeakSet[Merging] = weakref.WeakSet()
         self._reset()
         self._watcher: Watcher | None = None
         if path is not None and watch is not None:

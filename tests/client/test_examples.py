@@ -98,6 +98,21 @@ def test_merged_payments(bank: str, of_psycopg: Callable[[str], Example]) -> Non
     assert (metrics.running, metrics.waiting, metrics.failed_open) == (0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("heading", "package"),
+    [("Merging with asyncpg", "asyncpg"), ("Merging with psycopg in asyncio", "psycopg_pool")],
+)
+def test_merged_payments_of_tasks(bank: str, heading: str, package: str) -> None:
+    pytest.importorskip(package, reason=f"{package} is missing: {INSTALL}")
+    names = example(heading, bank)
+    moves = payments(scaled(100))
+    assert asyncio.run(names["pay_all"](moves)) == [amount for _, _, amount in moves]
+    assert balances(bank) == after(moves)
+    metrics = names["scheduler"].metrics()
+    assert metrics.merged > metrics.groups > 0
+    assert (metrics.running, metrics.waiting, metrics.failed_open) == (0, 0, 0)
+
+
 def test_payments_with_asyncpg(bank: str) -> None:
     pytest.importorskip("asyncpg", reason=f"asyncpg is missing: {INSTALL}")
     names = example("asyncpg", bank)

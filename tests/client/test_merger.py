@@ -21,6 +21,14 @@ from tests.scale import scaled
 
 MERGE = 8
 
+LOST_COMMIT = """
+CREATE FUNCTION lose() RETURNS trigger AS $$
+BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$ LANGUAGE plpgsql;
+CREATE CONSTRAINT TRIGGER lose AFTER UPDATE ON account DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW WHEN (NEW.id = 3) EXECUTE FUNCTION lose();
+"""
+"""The server ends a connection in the commit of an update of account 3."""
+
 
 class Database:
     """Connections of a driver to a database with four accounts of 1,000, and its commits."""
@@ -126,11 +134,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def idle(merger: Merger) -> bool:
-    metrics = merger._scheduler.metrics()
-    return (metrics.running, metrics.waiting, len(merger._queue), len(merger._running)) == (
-        *(0, 0, 0),
-        0,
-    )
+    metrics, groups = merger._scheduler.metrics(), merger._groups
+    return not (metrics.running or metrics.waiting or groups.queue or len(groups.running))
 
 
 def in_a_group(
@@ -149,7 +154,7 @@ def in_a_group(
         found = []
         for number, function in enumerate(functions, 1):
             found.append(pool.submit(merger.run, "pay", function, keys=[1]))
-            until(lambda number=number: len(merger._queue) == number)
+            until(lambda number=number: len(merger._groups.queue) == number)
         if between is not None:
             between()
         let_go.set()
@@ -312,6 +317,44 @@ def test_after_a_lost_connection_nothing_runs_again(postgresql_bank: Database) -
     assert idle(merger)
 
 
+def test_a_connection_that_is_lost_in_the_commit(postgresql_bank: Database) -> None:
+    """The server has answered with an error, but it may have committed."""
+    database = postgresql_bank
+    with closing(database._open()) as connection, connection:
+        connection.execute(LOST_COMMIT)
+    merger = Merger(Scheduler(merge=MERGE), database.connection)
+    runs = []
+
+    def add(connection: Any) -> int:
+        runs.append(1)
+        return database.add(connection, 3, 1)
+
+    for one in in_a_group(merger, [add, add]):
+        with pytest.raises(InDoubtError):
+            one.result()
+    with pytest.raises(InDoubtError):
+        merger.run("add", add, keys=[1])
+    assert len(runs) == 3
+    assert database.balances()[3] == 1000
+    assert idle(merger)
+
+
+def test_a_function_may_raise_stop_iteration(database: Database) -> None:
+    merger = Merger(Scheduler(merge=MERGE), database.connection)
+
+    def stop(connection: Any) -> int:
+        database.add(connection, 1, 100)
+        return next(iter(()))
+
+    stopped, done = in_a_group(merger, [stop, lambda one: database.add(one, 1, 1)])
+    with pytest.raises(StopIteration):
+        stopped.result()
+    assert done.result() == 1001
+    with pytest.raises(StopIteration):
+        merger.run("stop", stop)
+    assert database.balances()[1] == 1001
+
+
 def test_a_function_that_commits_leaves_the_group_in_doubt(database: Database) -> None:
     merger = Merger(Scheduler(merge=MERGE), database.connection)
     runs = []
@@ -371,7 +414,7 @@ def test_it_fails_open(database: Database, monkeypatch: pytest.MonkeyPatch) -> N
     def fail() -> None:
         raise MemoryError
 
-    monkeypatch.setattr(merger, "_start_groups", fail)
+    monkeypatch.setattr(merger._groups, "start", fail)
     assert merger.run("add", database.add, 1, 1, keys=[1]) == 1001
     assert merger._scheduler.metrics().failed_open == 1
     assert idle(merger)
