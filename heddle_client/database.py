@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Protocol
 
 UNANSWERED = ("08", "57P")
@@ -270,7 +271,12 @@ def awaited_transaction(connection: Any) -> OuterTransaction:
 
 
 def _suspends(connection: Any) -> bool:
-    return inspect.iscoroutinefunction(getattr(connection, "execute", None))
+    return _is_asynchronous(getattr(type(connection), "execute", None))
+
+
+@lru_cache
+def _is_asynchronous(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function)
 
 
 def _name(thing: object) -> str:

@@ -218,7 +218,9 @@ class Merging(ABC):
             await outer.begin()
             await outer.set_savepoint()
             for call in group.calls:
-                outcomes.append((call, await _run_inside(outer, connection, call, inside)))  # noqa: PERF401
+                outcome = await _run_inside(outer, connection, call, inside)
+                if outcome is not None:
+                    outcomes.append((call, outcome))
             group.doubt = RuntimeError("the commit was interrupted")
             await outer.commit()
         except BaseException as error:
@@ -290,15 +292,15 @@ class _LeftError(Exception):
 
 async def _run_inside(
     outer: OuterTransaction, connection: Any, call: Call, inside: Transaction
-) -> Callable[[], Any]:
-    """Run a call behind others, unless its caller has left it, and return its outcome.
+) -> Callable[[], Any] | None:
+    """Run a call behind others, and return its outcome; None: its caller has left it.
 
     Raises:
         _EndedError: its function has ended the transaction.
         Exception: the database has refused the transaction, or the connection is lost.
     """
     if call.abandoned:
-        return partial(_raise, _LeftError())
+        return None
     try:
         result = await call.apply(connection, inside)
         if call.abandoned:
@@ -315,7 +317,7 @@ async def _run_inside(
             raise _EndedError(
                 f"a function of type {call.transaction._type!r} has ended the transaction"
             ) from ended
-        return partial(_raise, error)
+        return None if call.abandoned else partial(_raise, error)
     return lambda: result
 
 

@@ -502,7 +502,7 @@ def test_a_call_that_is_cancelled_in_its_function_is_undone_alone(
         assert [task.result() for task in tasks if not task.cancelled()] == [1001, 1002]
         assert (await database.balances())[1] == 1002
         metrics = merger._scheduler.metrics()
-        assert (metrics.groups, metrics.failed_groups) == (1, 0)
+        assert (metrics.groups, metrics.merged, metrics.failed_groups) == (1, 2, 0)
         assert idle(merger)
 
     run(work)
