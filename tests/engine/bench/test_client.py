@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import engine
@@ -11,7 +13,7 @@ from tests.client.conftest import INSTALL
 pytest.importorskip("psycopg", reason=f"psycopg is missing: {INSTALL}")
 
 from engine.bench.client import __main__ as command
-from engine.bench.client import sqlite
+from engine.bench.client import sqlite, tasks
 from engine.bench.client.closed_loop import Setting
 from engine.bench.client.smallbank import Input, transact
 
@@ -61,6 +63,26 @@ def test_deposits_are_merged(capsys: pytest.CaptureFixture[str]) -> None:
     sqlite.main(["--merge", "16", "--threads", "8", "--transactions", "200"])
     commits = float(capsys.readouterr().out.split(", ")[1].split()[0])
     assert commits < 1
+
+
+@pytest.mark.parametrize(("driver", "package"), [("asyncpg",) * 2, ("psycopg", "psycopg_pool")])
+def test_tasks_are_merged(driver: str, package: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip(package, reason=f"{package} is missing: {INSTALL}")
+    short = ["--tasks", "8", "--accounts", "100", "--rounds", "2", "--seconds", "0.1"]
+    tasks.main([*short, "--driver", driver, "--merge", "4"])
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row[:28].strip() for row in rows] == ["unscheduled", "locks", "locks, groups of 4"]
+
+
+def test_half_a_transaction_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("asyncpg", reason=f"asyncpg is missing: {INSTALL}")
+
+    async def half(connection: Any, account: int, branch: int, amount: int) -> None:
+        await connection.execute("UPDATE branch SET balance = balance + 1")
+
+    monkeypatch.setattr(tasks, "deposit_asyncpg", half)
+    with pytest.raises(SystemExit, match="unscheduled: accounts and branches sum to"):
+        tasks.main(["--tasks", "2", "--rounds", "1", "--seconds", "0.1"])
 
 
 @pytest.mark.parametrize(
