@@ -171,7 +171,9 @@ def main(typed: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--place", type=existing_folder, help="folder for the server; one on a disk"
     )
-    parser.add_argument("--driver", choices=("asyncpg", "psycopg"), default="asyncpg")
+    parser.add_argument(
+        "--driver", choices=("asyncpg", "psycopg"), default="asyncpg", help="driver of the tasks"
+    )
     parser.add_argument("--merge", type=count, default=16, help="most transactions in a group")
     parser.add_argument("--tasks", type=count, default=32, help="tasks")
     parser.add_argument("--accounts", type=count, default=10_000, help="number of accounts")
