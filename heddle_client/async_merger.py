@@ -31,11 +31,14 @@ class TaskCall(Call):
         self._context = contextvars.copy_context()
         self._loop = asyncio.get_running_loop()
         self._woken = self._loop.create_future()
+        self._is_woken = False
+        """Whether it has been woken: a cancellation may end the future before."""
         self._task: asyncio.Task[Any] | None = None
         """Runs its function, in a group."""
 
     def wake(self) -> None:
         """Let its task continue."""
+        self._is_woken = True
         if not self._woken.done():
             with suppress(RuntimeError):  # the loop is closed, and the task will never run
                 self._woken.set_result(None)
@@ -55,11 +58,12 @@ class TaskCall(Call):
         try:
             await self._woken
         except asyncio.CancelledError:
-            if self._woken.cancelled() and self._task is not None and self._task.done():
+            if not self._is_woken and self._task is not None and self._task.done():
                 self._woken = self._loop.create_future()
                 await self._woken
             raise
         self._woken = self._loop.create_future()
+        self._is_woken = False
         return True
 
     async def apply(self, connection: Any, inside: Transaction | None) -> Any:

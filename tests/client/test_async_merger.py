@@ -32,13 +32,13 @@ from tests.waiting import PATIENCE_S
 MERGE = 8
 Function = Callable[[Any], Awaitable[Any]]
 
-SLOW_COMMIT = """
-CREATE FUNCTION slow() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$
-LANGUAGE plpgsql;
-CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON account DEFERRABLE INITIALLY DEFERRED
-FOR EACH ROW WHEN (NEW.id = 3) EXECUTE FUNCTION slow();
+HELD_COMMIT = """
+CREATE FUNCTION hold() RETURNS trigger AS $$
+BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$ LANGUAGE plpgsql;
+CREATE CONSTRAINT TRIGGER hold AFTER UPDATE ON account DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW WHEN (NEW.id = 3) EXECUTE FUNCTION hold();
 """
-"""A commit after an update of account 3 takes a while."""
+"""A commit after an update of account 3 waits as long as another connection has a lock."""
 
 
 class Database:
@@ -72,6 +72,21 @@ class Database:
         query = "SELECT array_agg(balance ORDER BY id) FROM account"
         async with self.connect() as connection:
             return list(await self.execute(connection, query))
+
+
+@asynccontextmanager
+async def held_commit(database: Database) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Hold what HELD_COMMIT waits for; yield what waits until a commit does."""
+    async with database.connect() as connection:
+        await database.execute(connection, "SELECT pg_advisory_lock(1)")
+
+        async def reached() -> None:
+            waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            while not await database.execute(connection, waiting):
+                await asyncio.sleep(0.001)
+
+        yield reached
+        await database.execute(connection, "SELECT pg_advisory_unlock(1)")
 
 
 @asynccontextmanager
@@ -156,7 +171,7 @@ async def held(merger: AsyncMerger) -> AsyncIterator[None]:
         yield
     finally:
         let_go.set()
-        await first
+        await asyncio.wait((first,))
 
 
 async def queued(merger: AsyncMerger, functions: list[Function]) -> list[asyncio.Task[Any]]:
@@ -372,24 +387,41 @@ def test_a_connection_that_is_lost_in_the_commit(run: Run, bank: str) -> None:
     run(work)
 
 
-def test_a_commit_without_an_answer_in_time(bank: str) -> None:
-    """The connection is whole, but the commit has been sent."""
-    asyncpg = pytest.importorskip("asyncpg", reason=f"asyncpg is missing: {INSTALL}")
-    execute(bank, SLOW_COMMIT.replace("0.5", "600"))
+class AnswerError(Exception):
+    """Of a server."""
+
+    def __init__(self, sqlstate: str) -> None:
+        super().__init__(sqlstate)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("answer", "doubtful"),
+    [
+        (TimeoutError(), True),  # such as of `command_timeout`: the connection is whole
+        (AnswerError("57P01"), True),
+        (AnswerError("08006"), True),
+        (AnswerError("40001"), False),
+    ],
+)
+def test_what_a_commit_raises(answer: Exception, doubtful: bool) -> None:
+    class Silent(Connection):
+        async def commit(self) -> None:
+            raise answer
+
     runs = []
 
+    async def pay(_: Any) -> None:
+        runs.append(1)
+
     async def work() -> None:
-        async with asyncpg.create_pool(bank, min_size=2, command_timeout=0.5) as pool:
-            database = Database("asyncpg", pool)
-            merger = AsyncMerger(Scheduler(merge=MERGE), pool.acquire)
-
-            async def add(connection: Any) -> None:
-                runs.append(1)
-                await database.add(connection, 3, 1)
-
-            for task in await in_a_group(merger, [add, add]):
-                assert isinstance(task.exception(), InDoubtError)
-            assert len(runs) == 2
+        merger = AsyncMerger(Scheduler(merge=MERGE), lambda: nullcontext(Silent()))
+        async with held(merger):
+            tasks = await queued(merger, [pay, pay])
+        await asyncio.wait(tasks)
+        for task in tasks:
+            assert isinstance(task.exception(), InDoubtError if doubtful else AnswerError)
+        assert len(runs) == (2 if doubtful else 4)
 
     asyncio.run(work())
 
@@ -538,22 +570,20 @@ def test_a_function_that_ignores_its_cancellation_is_undone_too(run: Run) -> Non
 def test_a_call_that_is_cancelled_behind_its_function_waits_for_the_commit(
     run: Run, bank: str, who: int
 ) -> None:
-    execute(bank, SLOW_COMMIT)
+    execute(bank, HELD_COMMIT)
 
     async def work(database: Database) -> None:
         merger = AsyncMerger(Scheduler(merge=MERGE), database.connect)
-        ended = asyncio.Event()
-
-        async def last(connection: Any) -> int:
-            found = await database.add(connection, 3, 1)
-            ended.set()
-            return found
-
-        functions = [*[lambda connection: database.add(connection, 1, 1)] * 2, last]
-        async with held(merger):
-            tasks = await queued(merger, functions)
-        await ended.wait()
-        tasks[who].cancel()
+        functions: list[Function] = [lambda connection: database.add(connection, 1, 1)] * 2
+        functions.append(lambda connection: database.add(connection, 3, 1))
+        async with held_commit(database) as reached:
+            async with held(merger):
+                tasks = await queued(merger, functions)
+            await reached()
+            tasks[who].cancel()
+            for _ in range(10):
+                await asyncio.sleep(0.001)
+            assert not tasks[who].done()
         await asyncio.wait((tasks[who],))
         assert tasks[who].cancelled()
         assert await database.balances() == [1000, 1002, 1000, 1001]
@@ -565,36 +595,59 @@ def test_a_call_that_is_cancelled_behind_its_function_waits_for_the_commit(
 
 
 def test_a_second_cancellation_does_not_wait(run: Run, bank: str) -> None:
-    execute(bank, SLOW_COMMIT)
+    execute(bank, HELD_COMMIT)
 
     async def work(database: Database) -> None:
         merger = AsyncMerger(Scheduler(merge=MERGE), database.connect)
-        ended = asyncio.Event()
-
-        async def last(connection: Any) -> int:
-            found = await database.add(connection, 3, 1)
-            ended.set()
-            return found
-
-        async with held(merger):
-            functions = [lambda connection: database.add(connection, 1, 1), last]
-            first, second = await queued(merger, functions)
-        await ended.wait()
-        for _ in range(2):
+        functions = [
+            lambda one, account=account: database.add(one, account, 1) for account in (1, 3)
+        ]
+        async with held_commit(database) as reached:
+            async with held(merger):
+                first, second = await queued(merger, functions)
+            await reached()
             first.cancel()
             await asyncio.sleep(0.01)
-        assert first.cancelled()
-        assert not second.done()
+            assert not first.done()
+            first.cancel()
+            await asyncio.wait((first,))
+            assert first.cancelled()
+            assert not second.done()
         assert await second == 1001
         assert await database.balances() == [1000, 1001, 1000, 1001]
 
     run(work)
 
 
-@pytest.mark.parametrize("commits", [False, True])
-def test_a_leader_that_is_cancelled(run: Run, bank: str, commits: bool) -> None:
-    """As by a program that cancels all tasks: the others run again, but not after a commit."""
-    execute(bank, SLOW_COMMIT)
+def test_a_call_that_is_cancelled_in_the_step_that_ends_its_group() -> None:
+    """The cancellation comes before the end, and its task continues after it."""
+    tasks: list[asyncio.Task[Any]] = []
+    ran: list[int] = []
+
+    class Cancelling(Connection):
+        async def commit(self) -> None:
+            if len(ran) == 3:
+                tasks[0].cancel()
+                tasks[1].cancel()
+
+    async def run(_: Any) -> int:
+        ran.append(1)
+        return 7
+
+    async def work() -> None:
+        merger = AsyncMerger(Scheduler(merge=MERGE), lambda: nullcontext(Cancelling()))
+        async with held(merger):
+            tasks.extend(await queued(merger, [run, run, run]))
+        await asyncio.wait(tasks, timeout=PATIENCE_S)
+        assert [task.done() and task.cancelled() for task in tasks] == [True, True, False]
+        assert await tasks[2] == 7
+        assert idle(merger)
+
+    asyncio.run(work())
+
+
+def test_a_leader_that_is_cancelled(run: Run) -> None:
+    """As by a program that cancels all tasks: the others run again."""
 
     async def work(database: Database) -> None:
         merger = AsyncMerger(Scheduler(merge=MERGE), database.connect)
@@ -607,26 +660,47 @@ def test_a_leader_that_is_cancelled(run: Run, bank: str, commits: bool) -> None:
             found = await database.add(connection, 3, 1)
             if runs == 1:
                 ended.set()
-                if not commits:
-                    await database.execute(connection, "SELECT pg_sleep(600)")
+                await database.execute(connection, "SELECT pg_sleep(600)")
             return found
 
         async with held(merger):
             functions = [lambda connection: database.add(connection, 1, 1), slow]
             first, second = await queued(merger, functions)
         await ended.wait()
-        await asyncio.sleep(0.1)
-        (groups,) = merger._all_groups()
-        (leader,) = groups.leaders
-        leader.cancel()
-        await asyncio.wait((first, second))
-        if commits:
-            assert isinstance(first.exception(), InDoubtError)
-            assert isinstance(second.exception(), InDoubtError)
-            assert runs == 1
-        else:
-            assert (first.result(), second.result(), runs) == (1001, 1001, 2)
-            assert await database.balances() == [1000, 1001, 1000, 1001]
+        cancel_leader(merger)
+        assert (await first, await second, runs) == (1001, 1001, 2)
+        assert await database.balances() == [1000, 1001, 1000, 1001]
+        assert idle(merger)
+
+    run(work)
+
+
+def cancel_leader(merger: AsyncMerger) -> None:
+    (groups,) = merger._all_groups()
+    (leader,) = groups.leaders
+    leader.cancel()
+
+
+def test_a_leader_that_is_cancelled_in_the_commit(run: Run, bank: str) -> None:
+    execute(bank, HELD_COMMIT)
+    runs = []
+
+    async def work(database: Database) -> None:
+        merger = AsyncMerger(Scheduler(merge=MERGE), database.connect)
+
+        async def add(connection: Any) -> int:
+            runs.append(1)
+            return await database.add(connection, 3, 1)
+
+        async with held_commit(database) as reached:
+            async with held(merger):
+                tasks = await queued(merger, [add, add])
+            await reached()
+            cancel_leader(merger)
+            await asyncio.wait(tasks)
+        for task in tasks:
+            assert isinstance(task.exception(), InDoubtError)
+        assert len(runs) == 2
         assert idle(merger)
 
     run(work)
@@ -743,25 +817,19 @@ async def seven(_: Any) -> int:
 
 
 def test_a_cancellation_of_a_commit_without_others(run: Run, bank: str) -> None:
-    execute(bank, SLOW_COMMIT.replace("0.5", "600"))
+    execute(bank, HELD_COMMIT)
 
     async def work(database: Database) -> None:
         merger = AsyncMerger(Scheduler(merge=MERGE), database.connect)
-        ended = asyncio.Event()
-
-        async def pay(connection: Any) -> None:
-            await database.add(connection, 3, 1)
-            ended.set()
-
-        task = asyncio.create_task(merger.run("pay", pay))
-        await ended.wait()
-        await asyncio.sleep(0.1)
-        task.cancel()
-        await asyncio.wait((task,))
-        assert task.cancelled()
-        async with database.connect() as connection:  # the transaction is over
-            free = "SELECT balance FROM account WHERE id = 3 FOR UPDATE NOWAIT"
-            assert await database.execute(connection, free) == 1000
+        async with held_commit(database) as reached:
+            task = asyncio.create_task(merger.run("pay", database.add, 3, 1))
+            await reached()
+            task.cancel()
+            await asyncio.wait((task,))
+            assert task.cancelled()
+            async with database.connect() as connection:  # the transaction is over
+                free = "SELECT balance FROM account WHERE id = 3 FOR UPDATE NOWAIT"
+                assert await database.execute(connection, free) == 1000
         assert idle(merger)
 
     run(work)
@@ -770,16 +838,13 @@ def test_a_cancellation_of_a_commit_without_others(run: Run, bank: str) -> None:
 def test_a_cancellation_that_the_server_gets_late() -> None:
     """It then stops the statement that returns to the savepoint."""
 
-    class CancelledStatementError(Exception):
-        sqlstate = "57014"
-
     class Late(Connection):
         cancelled = 0
 
         async def execute(self, statements: str) -> None:
             if statements.startswith("ROLLBACK TO") and not self.cancelled:
                 self.cancelled += 1
-                raise CancelledStatementError
+                raise AnswerError("57014")
 
     async def fail(_: Any) -> None:
         raise ZeroDivisionError
