@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "fixture.h"
 #include "model/options.h"
 #include "protocol/mvto.h"
@@ -50,5 +52,19 @@ class MvtoHands {
   Mvto::Runtime<M> runtime_;
   std::deque<MultiversionTransaction<M>> txns_;
 };
+
+/// Overwrites a row again and again, without a reader of the past, and returns by how many bytes
+/// the database has grown after the first rounds.
+inline std::int64_t growth_by_overwriting(MvtoHands& hands) {
+  std::int64_t settled = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int worker = 0; worker < Database::kWorkers; ++worker) {
+      const MvtoHands::Hand txn = hands.begin(worker);
+      EXPECT_TRUE(txn.write(10, round) && txn.commit());
+    }
+    if (round == 20) settled = hands.db.storage.live_bytes();
+  }
+  return hands.db.storage.live_bytes() - settled;
+}
 
 }  // namespace heddle::test
