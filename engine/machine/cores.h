@@ -86,6 +86,9 @@ class Cores {
   }
 
   int core_ = 0;  ///< the running core
+  /// Every core has been woken, because the run is over. A core may have found it going on just
+  /// before, and be about to park: without a time-out no other would wake it again.
+  bool all_woken_ = false;
   Ticks clock_ = 0;
 
  private:

@@ -84,6 +84,7 @@ TimelineEvent OrderedCores::spin(const void* /*on*/) {
 }
 
 void OrderedCores::park(const Word& word, std::uint64_t expected, Ticks timeout) {
+  if (all_woken_ && !rescue_) return pause();
   sleep({.word = &word, .expected = expected, .since = clock_, .ends = rescue_},
         rescue_ ? clock_ + timeout : kNever);
 }
@@ -93,6 +94,7 @@ void OrderedCores::idle(const Word& stop, Ticks duration) {
 }
 
 void OrderedCores::unpark(const void* word) {
+  all_woken_ = all_woken_ || word == nullptr;
   for (Core& core : cores_) {
     if (core.parking.word != nullptr && (word == nullptr || word == core.parking.word)) wake(core);
   }

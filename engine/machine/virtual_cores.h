@@ -143,6 +143,8 @@ class VirtualCores final : public Cores {
   }
 
   void park(const Word& word, std::uint64_t expected, Ticks timeout) override {
+    if (all_woken_ && !rescue_) [[unlikely]]
+      return pause();
     sleep({.word = &word, .expected = expected, .since = clock_, .ends = rescue_},
           rescue_ ? clock_ + timeout : kNever);
   }
@@ -151,6 +153,7 @@ class VirtualCores final : public Cores {
   }
 
   void unpark(const void* word) override {
+    all_woken_ = all_woken_ || word == nullptr;
     for (std::size_t other = 0; other < cores_.size(); ++other) {
       Parking& parking = cores_[other].parking;
       if (parking.word == nullptr || (word != nullptr && parking.word != word)) continue;

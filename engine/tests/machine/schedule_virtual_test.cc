@@ -217,6 +217,32 @@ TEST(Schedule, AWaitingCoreSeesTheRunEnd) {
   }
 }
 
+/// Its last look at the stop flag was just before the run ended.
+TEST(Schedule, ACoreThatParksAfterTheEndOfTheRunLeaves) {
+  for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
+    schedule.rescue = false;
+    Signal<M> signal;
+    Word stop;
+    EXPECT_TRUE(run(
+        2, schedule, 1,
+        [&](int core) {
+          while (core == 0 && stop.load(kRelaxed) == 0) M::idle(M::ticks(7), stop.raw());
+          const auto stopped = [&, asked = false]() mutable {
+            if (std::exchange(asked, true)) return stop.load(kRelaxed) != 0;
+            while (stop.load(kRelaxed) == 0) M::pause();
+            return false;
+          };
+          if (core != 0) (void)signal.wait([](std::uint64_t) { return false; }, stopped);
+        },
+        [&, polls = 0]() mutable {
+          if (++polls < 3) return true;
+          stop.store(1, kRelaxed);
+          M::unpark_all();
+          return false;
+        }));
+  }
+}
+
 TEST(Schedule, ACoreThatDoesNotLeaveIsReported) {
   for (const ScheduleOptions& schedule : {kClock, kDelays, kPriorities}) {
     Word never;
