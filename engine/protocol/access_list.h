@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "machine/shared.h"
+#include "protocol/ticket_latch.h"
 #include "protocol/transaction_context.h"
 #include "storage/record.h"
 
@@ -38,28 +38,11 @@ class alignas(64) AccessBucket {
  public:
   /// Whether any list here has an entry. Reads without the latch; the result may be out of date at
   /// once.
-  [[nodiscard]] bool empty() const noexcept {
-    // acquire: pairs with the unlatch that changed the count.
-    return (state_.load(std::memory_order_acquire) & ~kLatched) == 0;
-  }
+  [[nodiscard]] bool empty() const noexcept { return latch_.number() == 0; }
 
-  void latch() noexcept {
-    int spins = 0;
-    while (true) {
-      std::uint64_t state = state_.load(std::memory_order_relaxed);  // relaxed: the CAS decides
-      // acquire: the lists as the last holder left them.
-      if ((state & kLatched) == 0 &&
-          state_.compare_exchange(state, state | kLatched, std::memory_order_acquire)) {
-        return;
-      }
-      M::relax(spins, &state_);
-    }
-  }
-
-  void unlatch() noexcept {
-    // release: the lists as this holder leaves them.
-    state_.store(count_ << kCountShift, std::memory_order_release);
-  }
+  void latch() noexcept { latch_.latch(); }
+  [[nodiscard]] bool try_latch() noexcept { return latch_.try_latch(); }
+  void unlatch() noexcept { latch_.unlatch(count_); }
 
   // The following require the latch.
 
@@ -98,13 +81,10 @@ class alignas(64) AccessBucket {
   }
 
  private:
-  static constexpr std::uint64_t kLatched = 1;
-  static constexpr int kCountShift = 1;
-
-  Shared<M, std::uint64_t> state_;
+  TicketLatch<M> latch_;
   AccessNode<M>* head_ = nullptr;
   AccessNode<M>* tail_ = nullptr;
-  std::uint64_t count_ = 0;
+  std::uint32_t count_ = 0;  ///< entries; the latch passes it on
 };
 
 /// The access lists of a database, kept outside its records.

@@ -9,6 +9,7 @@ namespace heddle {
 CompiledPolicy::CompiledPolicy(Policy policy) : policy_(std::move(policy)) {
   compile_states();
   compile_types();
+  compile_replacements();
   compile_traits();
 }
 
@@ -84,6 +85,30 @@ void CompiledPolicy::compile_types() {
         const std::uint16_t cell = compiled.wait[other];
         const bool until_commit = cell > signature.types[other].accesses.size();
         if (cell != 0 && !until_commit) types_[other].announces = true;
+      }
+    }
+  }
+}
+
+void CompiledPolicy::compile_replacements() {
+  const Signature& signature = policy_.signature;
+  const auto replaces = [this](std::size_t state) {
+    return states_[state].publishes && !states_[state].waits_before_validation;
+  };
+  std::size_t state = 0;
+  for (const TypeSpec& type : signature.types) {
+    for (std::size_t local = 0; local < type.accesses.size(); ++local, ++state) {
+      CompiledState& compiled = states_[state];
+      if (!compiled.dirty_read) continue;
+      if (compiled.reads_and_writes) {
+        if (replaces(state)) compiled.replaced_at = static_cast<AccessId>(state);
+        continue;
+      }
+      if (compiled.validates || local + 1 == type.accesses.size()) continue;
+      const AccessSpec& next = type.accesses[local + 1];
+      const bool writes = next.kind == AccessKind::update || next.kind == AccessKind::remove;
+      if (writes && next.table == type.accesses[local].table && replaces(state + 1)) {
+        compiled.replaced_at = static_cast<AccessId>(state + 1);
       }
     }
   }

@@ -20,6 +20,9 @@ struct CompiledState {
   bool loop = false;
   bool reads_and_writes = false;  ///< one state for both halves; the point is after the write
   bool waits_before_validation = false;
+  /// The state that writes and publishes what this one reads dirty, right after it: the same one,
+  /// or the next. kNoState if there is none, or if something is to be done in between.
+  AccessId replaced_at = kNoState;
   std::vector<std::uint16_t> wait;                    ///< per type
   std::vector<std::uint16_t> wait_before_validation;  ///< the next state's
 };
@@ -74,6 +77,7 @@ class CompiledPolicy {
  private:
   void compile_states();
   void compile_types();
+  void compile_replacements();
   void compile_traits();
 
   Policy policy_;

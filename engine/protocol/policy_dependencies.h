@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -111,7 +112,10 @@ class Dependencies {
       wait_times_.add(state, M::now() - start);
     }
     timeline::tell<M>(cycle ? timeline::What::wait_skipped : timeline::What::wait_end);
-    context_.waits_for.store(0, std::memory_order_release);  // release: it waits no longer
+    // A reference to a transaction that has ended closes no cycle, so it can stay.
+    if (!dependency.owner->finished(dependency.incarnation)) {
+      context_.waits_for.store(0, std::memory_order_release);  // release: it waits no longer
+    }
     return !cycle;
   }
 
@@ -128,6 +132,14 @@ class Dependencies {
       if (stopped()) return false;
     }
     return true;
+  }
+
+  /// Whether wait_action() would return at once.
+  [[nodiscard]] bool nothing_to_wait_for(const std::vector<std::uint16_t>& cells) const {
+    return std::all_of(dependencies_.begin(), dependencies_.end(), [&](const Dependency<M>& one) {
+      const std::uint16_t cell = cells[one.type];
+      return cell == 0 || one.owner->reached(one.incarnation, cell);
+    });
   }
 
   /// Commit, step 1 (§4.4): waits until every dependency has committed or aborted.

@@ -29,7 +29,7 @@ class Publication {
 
   /// @param type the transaction's type
   void begin(std::uint16_t type) {
-    assert(linked_ == 0 && "the last transaction has left the lists");
+    assert(linked_ == 0 && kept_ == nullptr && "the last transaction has left the lists");
     type_ = type;
     pending_.clear();
   }
@@ -86,8 +86,11 @@ class Publication {
   }
 
   /// Latches the lists of what was collected, in address order, so that publishing transactions
-  /// cannot deadlock.
+  /// cannot deadlock. While it keeps a latch, it does not wait for the others: if one is taken, it
+  /// gives up the kept one, and begins again in order.
   void latch() {
+    if (kept_ != nullptr && latch_others_at_once()) return;
+    give_up_latch();
     const AccessBucket<M>* last = nullptr;
     for (const Item& item : collected_) {
       if (item.bucket != last) item.bucket->latch();
@@ -126,14 +129,33 @@ class Publication {
     for (const Item& item : collected_) link_one(item, set, dependencies);
   }
 
+  // ---- the latch between a dirty read and the write that follows -------------------------------
+
+  /// Keeps the latch of a list in which a version has been read, up to the publication of the write
+  /// that replaces it. Otherwise others that read the same version would publish first, and make
+  /// this publication fail.
+  void keep_latch(AccessBucket<M>& bucket) {
+    assert(kept_ == nullptr);
+    kept_ = &bucket;
+  }
+  [[nodiscard]] bool keeps_latch() const { return kept_ != nullptr; }
+  /// For a transaction that does something else first, or may have to wait.
+  void give_up_latch() {
+    if (kept_ != nullptr) kept_->unlatch();
+    kept_ = nullptr;
+  }
+
   // ---- the end of the transaction --------------------------------------------------------------
 
-  /// Removes all entries from the lists, then announces to the dependents how the transaction
-  /// ended.
+  /// Announces to the dependents how the transaction ended, and removes all entries from the lists.
+  /// A commit is announced first: its dependents can validate while it leaves the lists, where
+  /// others meet the version that the record now has. An abort is announced last: until then the
+  /// entries of its dependents become tainted.
   /// @param version the version it committed as, or TransactionContext::kAborted
   void leave(std::uint64_t version) {
     if (!visible()) return;
     const bool aborted = version == TransactionContext<M>::kAborted;
+    if (!aborted) context_.finish(version);
     for (std::size_t at = 0; at < linked_; ++at) {
       AccessNode<M>& node = node_pool_[at];
       AccessBucket<M>& bucket = lists_.bucket(node.record);
@@ -143,7 +165,7 @@ class Publication {
       bucket.unlatch();
     }
     linked_ = 0;
-    context_.finish(version);
+    if (aborted) context_.finish(version);
   }
 
  private:
@@ -154,13 +176,39 @@ class Publication {
     bool write;
   };
 
+  /// Latches the lists of what was collected less the kept one, or none if another transaction
+  /// holds one of them. Then the kept latch is one of those of unlatch().
+  [[nodiscard]] bool latch_others_at_once() {
+    bool kept_is_collected = false;
+    for (std::size_t at = 0; at < collected_.size(); ++at) {
+      AccessBucket<M>* const bucket = collected_[at].bucket;
+      kept_is_collected = kept_is_collected || bucket == kept_;
+      if (bucket == kept_ || repeats(at) || bucket->try_latch()) continue;
+      for (std::size_t taken = 0; taken < at; ++taken) {
+        if (collected_[taken].bucket != kept_ && !repeats(taken)) {
+          collected_[taken].bucket->unlatch();
+        }
+      }
+      return false;
+    }
+    if (!kept_is_collected) kept_->unlatch();
+    kept_ = nullptr;
+    return true;
+  }
+
+  /// Whether the item's list is that of the item before it.
+  [[nodiscard]] bool repeats(std::size_t at) const {
+    return at != 0 && collected_[at].bucket == collected_[at - 1].bucket;
+  }
+
   [[nodiscard]] bool follows_what_it_read(const Item& item, const AccessSet<M>& set,
                                           const Dependencies<M>& dependencies) const {
     const AccessNode<M>* last = item.bucket->last_write(set[item.entry].record);
     if (last == nullptr || last->owner == &context_) return true;
     const auto* source = dependencies.source_of(item.entry);
-    // Without a source it read the committed version, or placed the record itself.
-    return source != nullptr && source->is_version(*last);
+    // Without a source it read the committed version, which may be that of a writer that is about
+    // to leave the list; or it placed the record itself.
+    return source != nullptr ? source->is_version(*last) : last->owner->finished(last->incarnation);
   }
 
   [[gnu::always_inline]] void link_one(const Item& item, const AccessSet<M>& set,
@@ -243,6 +291,7 @@ class Publication {
   std::uint16_t type_ = 0;
   std::vector<std::uint32_t> pending_;  ///< entries written and not yet visible
   std::vector<Item> collected_;         ///< from collect() to unlatch()
+  AccessBucket<M>* kept_ = nullptr;     ///< the list whose latch it keeps, if any
   // A deque: nodes stay where they are while the pool grows.
   std::deque<AccessNode<M>> node_pool_;
   std::size_t linked_ = 0;  ///< the number of nodes of the pool that are in lists

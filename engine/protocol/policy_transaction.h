@@ -27,8 +27,12 @@ namespace heddle {
 /// Before an access, the wait action runs (policy_dependencies.h). The access is clean or dirty. At
 /// a publication point after it (a PUBLIC write or early validation), what was done since the last
 /// point is validated (policy_early_validation.h) and then enters the access lists
-/// (policy_publication.h), in one hold of their latches (§4.3). Commit waits for the dependency set
-/// and is then Silo's, with the versions that dirty reads have become (§4.4).
+/// (policy_publication.h), in one hold of their latches (§4.3). A transaction that reads dirty what
+/// it publishes next holds the latch of that list from the read on, which the paper does not do: of
+/// several that read the same version, all but one would fail to publish.
+///
+/// Commit waits for the dependency set and is then Silo's, with the versions that dirty reads have
+/// become (§4.4).
 ///
 /// Serializability rests on that final validation alone. Every record must have the very version
 /// that the transaction read, clean or dirty; in types that validate early at their end, it may
@@ -79,6 +83,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   bool validate_rollback() { return ready_to_validate() && Core::validate(false); }
 
   void abort() {
+    publication_.give_up_latch();
     // Before it latches the lists: a transaction that holds a latch may wait to read a record
     // locked here.
     Core::unlock_write_set();
@@ -90,6 +95,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
 
   /// After a failed attempt: see EarlyValidatingCore::retry_piece().
   Retry retry_from_point() {
+    publication_.give_up_latch();
     const Retry retry = Core::retry_piece();
     if (retry == Retry::run) choose_duties();
     return retry;
@@ -119,6 +125,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     kReplay = 1,   ///< serve accesses from the log
     kRecord = 2,   ///< log them
     kPublish = 4,  ///< note what was written for the next publication point
+    kKeep = 8,     ///< continue with the write, or give up the latch of what was read
   };
 
   /// Takes the actions from this policy from here on.
@@ -134,7 +141,8 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   void choose_duties() {
     duties_ = static_cast<std::uint8_t>(
         (log_.replaying() ? kReplay : 0) | (Core::records() ? kRecord : 0) |
-        (progress_ < compiled_type_.published_until ? kPublish : 0));
+        (progress_ < compiled_type_.published_until ? kPublish : 0) |
+        (publication_.keeps_latch() ? kKeep : 0));
   }
   [[nodiscard]] bool has_duty(Duty duty) const { return (duties_ & duty) != 0; }
 
@@ -160,6 +168,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
                                    std::uint32_t bytes, bool for_scan, std::uint32_t& entry) {
     const auto place = set_.locate(record);
     entry = place.entry;
+    if (has_duty(kKeep)) give_up_latch();
     if (entry != AccessSet<M>::kNone) {
       if (set_[entry].bytes < bytes) {
         Core::note_undo(entry);
@@ -183,6 +192,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
 
   Look place(AccessId state, TableBase<M>& table, const InsertResult<M>& result,
              std::uint32_t& entry) {
+    if (has_duty(kKeep)) give_up_latch();
     return Core::adopt(state, table, result, entry);
   }
 
@@ -240,6 +250,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
 
   [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
     M::on_control();
+    if (has_duty(kKeep) && !continues_with_write(state)) give_up_latch();
     if (seeded<M>(SeededFault::switch_within_transaction)) adopt_newest_policy();
     if (has_duty(kReplay)) {
       if (log_.replaying()) return Begin::replay;
@@ -250,6 +261,26 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
       return Begin::stop;
     }
     return Begin::proceed;
+  }
+
+  /// Whether an access at `state` may be the write that follows the read whose latch is kept, and
+  /// need not wait for others. If it is another read, look() gives up the latch.
+  [[nodiscard]] bool continues_with_write(AccessId state) const {
+    return state == kept_for_ && (!has_trait(state, state_trait::kWaits) ||
+                                  dependencies_.nothing_to_wait_for(policy_->state(state).wait));
+  }
+
+  /// After a dirty read: keeps the latch of the list for the write at `replaced_at`, if there is
+  /// one.
+  void release_or_keep(AccessBucket<M>& bucket, AccessId replaced_at) {
+    if (replaced_at == kNoState) return bucket.unlatch();
+    publication_.keep_latch(bucket);
+    kept_for_ = replaced_at;
+    choose_duties();
+  }
+  void give_up_latch() {
+    publication_.give_up_latch();
+    choose_duties();
   }
 
   /// A seeded fault: changes the policy in the middle of a transaction.
@@ -277,24 +308,29 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   bool read_dirty(AccessId state, TableBase<M>& table, Record<M>* record, std::uint32_t bytes,
                   std::uint32_t& entry, Look& found) {
     AccessBucket<M>& bucket = runtime_.lists.bucket(record);
-    if (bucket.empty()) return false;
-    std::byte* copy = set_.allocate(bytes);
+    const AccessId replaced_at = policy_->state(state).replaced_at;
+    if (replaced_at == kNoState && bucket.empty()) return false;
     bucket.latch();
     const AccessNode<M>* node = bucket.last_write(record);
     // A version that has fewer columns than requested, or whose count of writes is exhausted, has
     // no identity to validate: the committed version is read. The same applies where the writer is
     // likely to abort: retries that read each other's doomed versions would keep dooming each
-    // other.
+    // other. A writer that has committed is about to leave, and the record may be newer.
     const bool usable = node != nullptr && !node->tainted && node->writes < tid::kMaxWrites &&
-                        (node->removed || node->bytes >= bytes);
+                        (node->removed || node->bytes >= bytes) &&
+                        !node->owner->finished(node->incarnation);
     if (!usable) {
-      bucket.unlatch();
+      // Does not wait for a record while holding latches: its writer may have been preempted.
+      // acquire: a hint; the read that follows waits.
+      const bool locked = tid::locked(record->word.load(std::memory_order_acquire));
+      release_or_keep(bucket, locked ? kNoState : replaced_at);
       return false;
     }
+    std::byte* copy = set_.allocate(bytes);
     if (!node->removed) copy_visible(copy, *node, bytes);
     const Source source{set_.size(), node->owner, node->incarnation, node->writes, node->removed};
     dependencies_.add(source.owner, source.incarnation, node->type);
-    bucket.unlatch();
+    release_or_keep(bucket, replaced_at);
 
     dependencies_.add_source(source);
     entry = set_.add({.record = record,
@@ -348,6 +384,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   /// every dependency has ended (§4.4, step 1), and every dirty read has become a committed
   /// version.
   bool ready_to_validate() {
+    publication_.give_up_latch();
     if (Core::has_commit_point() && !Core::last_piece_valid()) return false;
     const AbortReason unfinished = dependencies_.await_all();
     if (unfinished != AbortReason::none) {
@@ -365,6 +402,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   PolicyRuntime<M>& runtime_;
   const std::uint8_t* traits_ = nullptr;  ///< the policy's, by state
   std::uint8_t duties_ = 0;
+  AccessId kept_for_ = kNoState;  ///< the state of the write for which a latch is kept
 };
 
 }  // namespace heddle

@@ -48,7 +48,8 @@ class alignas(64) TransactionContext {
 
   /// By the owner, as its last step: the transaction committed as `version`, or aborted (kAborted).
   void finish(std::uint64_t version) {
-    // release: a reader that sees this outcome sees that this incarnation had begun; see outcome().
+    // release: a reader that sees this outcome sees that this incarnation had begun; see recall().
+    latest_[incarnation() % kLatest].store(version, std::memory_order_release);
     outcomes_[incarnation() % kOutcomes].store(version, std::memory_order_release);
     const std::uint64_t next = (incarnation() + 1) & kIncarnationMask;
     progress_.publish(pack(next == 0 ? kFirstIncarnation : next, 0));
@@ -75,11 +76,9 @@ class alignas(64) TransactionContext {
   /// The version that a finished incarnation committed, or kAborted; also kAborted if the outcome
   /// is no longer remembered, which costs the caller an abort and nothing else.
   [[nodiscard]] std::uint64_t outcome(std::uint64_t incarnation) const {
-    // acquire: if this is a later incarnation's outcome, the load below sees that it is.
-    const std::uint64_t version =
-        outcomes_[incarnation % kOutcomes].load(std::memory_order_acquire);
-    const std::uint64_t now = progress_.load() >> kIncarnationShift;
-    return now - incarnation < kOutcomes ? version : kAborted;
+    std::uint64_t version = kAborted;
+    if (recall(latest_, incarnation, version)) return version;
+    return recall(outcomes_, incarnation, version) ? version : kAborted;
   }
 
   /// The transaction that this worker's one waits for, for cycle detection: 0, or a packed (worker
@@ -101,6 +100,22 @@ class alignas(64) TransactionContext {
   }
 
  private:
+  /// The outcomes in the line of the progress: a dependent that waited for the end has that line.
+  static constexpr std::uint64_t kLatest = 4;
+
+  template <std::size_t N>
+  using Outcomes = std::array<Shared<M, std::uint64_t>, N>;
+
+  /// Whether `outcomes` still remembers how a finished incarnation ended.
+  template <std::size_t N>
+  bool recall(const Outcomes<N>& outcomes, std::uint64_t incarnation,
+              std::uint64_t& version) const {
+    // acquire: if this is a later incarnation's outcome, the load below sees that it is.
+    version = outcomes[incarnation % N].load(std::memory_order_acquire);
+    const std::uint64_t now = progress_.load() >> kIncarnationShift;
+    return now - incarnation < N;
+  }
+
   // [ incarnation 40 | accesses finished 23 | the signal's bit ]
   static constexpr int kIncarnationShift = 24;
   static constexpr std::uint64_t kIncarnationMask = (std::uint64_t{1} << kIncarnationBits) - 1;
@@ -124,7 +139,8 @@ class alignas(64) TransactionContext {
   }
 
   Signal<M> progress_;
-  std::array<Shared<M, std::uint64_t>, kOutcomes> outcomes_{};
+  Outcomes<kLatest> latest_{};
+  Outcomes<kOutcomes> outcomes_{};
   int worker_;
 };
 

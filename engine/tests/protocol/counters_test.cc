@@ -4,6 +4,7 @@
 
 #include "fixture.h"
 #include "protocol/silo.h"
+#include "protocol/ticket_latch.h"
 #include "protocol/timestamps.h"
 #include "protocol/transaction_context.h"
 #include "storage/epochs.h"
@@ -92,6 +93,18 @@ TEST_F(FullEpoch, CommitsInTheNext) {
   const std::uint64_t word = Database::record(db_.rows, 10)->word.peek();
   EXPECT_EQ(tid::epoch(word), tid::epoch(last_) + 1);
   EXPECT_GT(tid::version(word), last_);
+}
+
+TEST(TicketsEnd, AreGrantedInOrderOverTheBound) {
+  TicketLatch<M> latch(UINT32_MAX - 1);
+  for (std::uint32_t number = 1; number <= 4; ++number) {
+    latch.latch();
+    EXPECT_FALSE(latch.try_latch());
+    latch.unlatch(number);
+    EXPECT_EQ(latch.number(), number) << "a turn that starts over leaves the number";
+    ASSERT_TRUE(latch.try_latch());
+    latch.unlatch(number);
+  }
 }
 
 constexpr std::uint64_t kAllButOne = tid::kVersionsPerEpoch - 2;

@@ -1273,15 +1273,20 @@ class MutualDependency : public testing::Test {
  protected:
   static PolicyInWords words() {
     PolicyInWords words = dirty_reads_of_published_writes();
-    words.publishes(kReader).waits_for_commit(kReader, kReadLater, kReader);
+    words.publishes(kReader, kUpdateLater).waits_for_commit(kReader, kReadLater, kReader);
     return words;
   }
 
   void SetUp() override {
-    ASSERT_TRUE(first_.write(10, 1));
-    ASSERT_TRUE(second_.write(20, 2));
+    ASSERT_TRUE(publish(first_, 10, 1));
+    ASSERT_TRUE(publish(second_, 20, 2));
     ASSERT_EQ(first_.read(20), 2);
     ASSERT_EQ(second_.read(10), 1);
+  }
+
+  /// At a state that does not follow the dirty read: no latch is kept for it.
+  static bool publish(const Hand& hand, std::uint64_t key, std::int64_t value) {
+    return hand.at({.update = hand_state(kReader, kUpdateLater)}).write(key, value);
   }
 
   /// Makes `worker` appear to wait for `other`'s running transaction.
@@ -1317,7 +1322,7 @@ TEST_F(MutualDependency, WaitThatClosesACycleAtCommitAborts) {
 TEST_F(MutualDependency, CycleOfThreeIsFound) {
   const Hand third = hands_.begin(2, kReader);
   ASSERT_EQ(third.read(20), 2);
-  ASSERT_TRUE(third.write(30, 3));
+  ASSERT_TRUE(publish(third, 30, 3));
   pretend_waiting(0, 2);
   pretend_waiting(1, 0);
   EXPECT_FALSE(third.commit());
@@ -1331,7 +1336,7 @@ TEST_F(MutualDependency, WaitForATransactionThatHasEndedIsNoCycle) {
   const std::uint64_t stale = hands_.waits_for(0);
   second_.abort();
   const Hand next = hands_.begin(1, kReader);
-  ASSERT_TRUE(next.write(30, 3)) << "another transaction of the same worker";
+  ASSERT_TRUE(publish(next, 30, 3)) << "another transaction of the same worker";
   hands_.runtime.contexts[0].waits_for.store(stale, std::memory_order_seq_cst);
   ASSERT_EQ(next.read(10), 1);
   hands_.forbid_waiting();
