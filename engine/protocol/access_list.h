@@ -12,8 +12,9 @@
 
 namespace heddle {
 
-/// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1). It
-/// belongs to its transaction; other transactions access it only under the bucket's latch.
+/// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1);
+/// either may be that of a transaction that has just committed. It belongs to its transaction;
+/// other transactions access it only under the bucket's latch.
 template <class M>
 struct alignas(64) AccessNode {
   AccessNode* previous = nullptr;

@@ -51,7 +51,9 @@ struct PolicyTable {
     [[nodiscard]] int waits_for(int worker) const {
       // relaxed: for diagnosis.
       const auto reference = this->contexts[worker].waits_for.load(std::memory_order_relaxed);
-      return reference == 0 ? -1 : TransactionContext<M>::worker_of(reference);
+      const int other = TransactionContext<M>::worker_of(reference);
+      // A reference to a transaction that has ended stays.
+      return reference != 0 && this->contexts[other].is(reference) ? other : -1;
     }
 
    private:

@@ -286,11 +286,16 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   /// A seeded fault: changes the policy in the middle of a transaction.
   void adopt_newest_policy() {
     const CompiledPolicy* newest = runtime_.newest;
-    if (newest != nullptr && newest != policy_) follow(*newest);
+    if (newest == nullptr || newest == policy_) return;
+    give_up_latch();  // it was kept for a write of the old table
+    follow(*newest);
   }
 
   bool end_access(AccessId state, const CompiledState& row) {
-    if (row.validates && !Core::publication_point(state, row)) return false;
+    if (row.validates) {
+      if (!Core::publication_point(state, row)) return false;
+      if (has_duty(kKeep)) choose_duties();  // the latch was released with the others
+    }
     if (!row.loop) advance_to(row.ordinal);
     return true;
   }
@@ -316,14 +321,15 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     // no identity to validate: the committed version is read. The same applies where the writer is
     // likely to abort: retries that read each other's doomed versions would keep dooming each
     // other. A writer that has committed is about to leave, and the record may be newer.
-    const bool usable = node != nullptr && !node->tainted && node->writes < tid::kMaxWrites &&
-                        (node->removed || node->bytes >= bytes) &&
-                        !node->owner->finished(node->incarnation);
+    const bool committed = node == nullptr || node->owner->finished(node->incarnation);
+    const bool usable = !committed && !node->tainted && node->writes < tid::kMaxWrites &&
+                        (node->removed || node->bytes >= bytes);
     if (!usable) {
-      // Does not wait for a record while holding latches: its writer may have been preempted.
-      // acquire: a hint; the read that follows waits.
-      const bool locked = tid::locked(record->word.load(std::memory_order_acquire));
-      release_or_keep(bucket, locked ? kNoState : replaced_at);
+      // Over a running writer that was not read, no publication would succeed. A locked record is
+      // not waited for with a latch: its writer may have been preempted. acquire: a hint; the
+      // record may be locked just after.
+      const bool keeps = committed && !tid::locked(record->word.load(std::memory_order_acquire));
+      release_or_keep(bucket, keeps ? replaced_at : kNoState);
       return false;
     }
     std::byte* copy = set_.allocate(bytes);

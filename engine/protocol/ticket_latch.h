@@ -34,8 +34,8 @@ class TicketLatch {
     while (true) {
       const std::uint32_t before = ticket - turn();
       if (before == 0) return;
-      const std::uint32_t pauses = 1 + (before - 1) * kPausesPerHolder;
-      for (std::uint32_t pause = 0; pause < pauses; ++pause) M::relax(spins);
+      for (std::uint32_t i = 0; i < (before - 1) * kPausesPerHolder; ++i) M::pause();
+      M::relax(spins);
     }
   }
 

@@ -46,7 +46,8 @@ class alignas(64) TransactionContext {
   /// By the owner: it has finished `accesses` of its accesses.
   void announce(std::uint32_t accesses) { progress_.publish(pack(incarnation(), accesses)); }
 
-  /// By the owner, as its last step: the transaction committed as `version`, or aborted (kAborted).
+  /// By the owner: the transaction committed as `version`, or aborted (kAborted). What is left of
+  /// it is to leave the access lists, after a commit.
   void finish(std::uint64_t version) {
     // release: a reader that sees this outcome sees that this incarnation had begun; see recall().
     latest_[incarnation() % kLatest].store(version, std::memory_order_release);

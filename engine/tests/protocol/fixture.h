@@ -343,7 +343,12 @@ class PolicyHands {
   }
   /// Returns once the worker, in another thread, waits for a transaction.
   void await_waiting(int worker) const {
-    EXPECT_TRUE(eventually([&] { return waits_for(worker) != 0; })) << "worker " << worker;
+    EXPECT_TRUE(eventually([&] {
+      const std::uint64_t reference = waits_for(worker);
+      return reference != 0 &&
+             runtime.contexts[TransactionContext<M>::worker_of(reference)].is(reference);
+    })) << "worker "
+        << worker;
   }
 
   /// No wait lasts from here on: a worker that would have to wait is stopped instead, so that one
