@@ -15,7 +15,7 @@ CORES = 48
 
 @pytest.fixture(scope="module")
 def evaluator() -> Iterator[Evaluator]:
-    options = {"theta": "1.2", "records": "200000", "own_records": "1000"}
+    options = {"theta": "1.2", "records": "2000000", "own_records": "10000"}
     evaluator = Evaluator({"name": "micro", **options}, CORES, machine={"kind": "virtual"})
     yield evaluator
     evaluator.close()
