@@ -98,7 +98,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) 
     if name in native:
         subject = native[name]
         return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
-    if (parsed := parse_typed(name)) is not None and parsed[0] in native:
+    if (parsed := _parsed(name)) is not None and parsed[0] in native:
         subject = native[parsed[0]]
         options = subject.options | parsed[1]
         return _checked(replace(subject, name=name, options=options), signature)
@@ -106,6 +106,18 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) 
         _refuse_unknown(_without_dsn(name))
     subject = of_policy(name, to_json(resolve(name, signature)))
     return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
+
+
+def _parsed(name: str) -> tuple[str, dict[str, str]] | None:
+    """Return the name and the options of a protocol as typed; None if the name is none.
+
+    Raises:
+        UnknownPolicyError: an option occurs twice.
+    """
+    try:
+        return parse_typed(name)
+    except ValueError as error:
+        raise UnknownPolicyError(f"policy={_without_dsn(name)}: {error}") from None
 
 
 def _checked(subject: Subject, signature: Signature) -> Subject:

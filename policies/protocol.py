@@ -164,11 +164,20 @@ The text after `:dsn=` is the value of that option, with its colons.
 
 
 def parse_typed(text: str) -> tuple[str, dict[str, str]] | None:
-    """Return the name and the options of a protocol as typed; None if the text has another form."""
+    """Return the name and the options of a protocol as typed; None if the text has another form.
+
+    Raises:
+        ValueError: an option occurs twice; the message names the protocol and the option.
+    """
     found = _TYPED.fullmatch(text)
     if found is None:
         return None
-    options = dict(part.split("=") for part in found["options"].split(":")[1:])
+    options: dict[str, str] = {}
+    for part in found["options"].split(":")[1:]:
+        key, value = part.split("=")
+        if key in options:
+            raise ValueError(f"{found['name']}: the option {key} occurs twice; keep one of them")
+        options[key] = value
     if found["dsn"]:
         options["dsn"] = found["dsn"]
     return found["name"], options

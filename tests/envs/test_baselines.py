@@ -82,6 +82,7 @@ def test_options_of_a_protocol_may_follow_its_name(tpcc: Signature) -> None:
         ("aria:reordering=perhaps", "one of on, off"),
         ("aria:batch=-1", "0 to 1024"),
         ("silo:grant=fifo", "option 'grant=fifo' is not known; valid: none"),
+        ("aria:batch=1:batch=2", "^policy=aria:batch=1:batch=2: .*batch occurs twice"),
     ],
 )
 def test_an_unknown_option_of_a_protocol_is_refused(

@@ -87,6 +87,19 @@ def test_a_protocol_as_typed_is_read_and_written(text: str) -> None:
     assert parse_typed(f"{text[:3]} {text[3:]}") is None or "dsn" in text
 
 
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("two_phase_locking:conflict=detect:conflict=no_wait", "conflict"),
+        ("external:store=sqlite:begin=deferred:store=sqlite:dsn=a", "store"),
+    ],
+)
+def test_an_option_that_occurs_twice_is_refused(text: str, option: str) -> None:
+    name = text.partition(":")[0]
+    with pytest.raises(ValueError, match=f"^{name}: the option {option} occurs twice; keep one"):
+        parse_typed(text)
+
+
 @given(data=st.data())
 def test_any_vector_is_a_valid_policy_that_survives_its_file(
     signature: Signature, data: st.DataObject

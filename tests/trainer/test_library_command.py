@@ -18,6 +18,7 @@ from policies.shipped import library_names, library_path
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
 from trainer.config import MachineConfig
+from trainer.policy_library import measuring
 from trainer.policy_library.entry import adding, read_entry
 from trainer.policy_library.measuring import FRESH, SEED_MAX
 from trainer.policy_library.naming import entry_name
@@ -85,6 +86,34 @@ def test_a_table_better_than_all_is_added_listed_and_verified(
     (found,) = json.loads((tmp_path / "found.json").read_text())["tables"]
     assert found["holds"]
     assert found["measured"] == pytest.approx(found["recorded"], abs=1e-4)
+
+
+def test_a_quick_verification_measures_the_best_baseline_only(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    recorded = json.loads(path.read_text())["provenance"]["scores"]
+    best = min(recorded, key=recorded.__getitem__)
+    done = run("policy", "verify", "--quick", "--format", "json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["quick"]
+    measured = document["tables"][0]["measured"]
+    assert measured == pytest.approx({best: recorded[best]}, abs=1e-4)
+
+    def no_sweep(*_: object) -> None:
+        raise AssertionError("silo_tuned is no baseline here")
+
+    monkeypatch.setattr(measuring, "tune_silo", no_sweep)
+    document = json.loads(path.read_text())
+    document["provenance"]["scores"]["occ"] = best_score = min(recorded.values()) * 0.99
+    path.write_text(json.dumps(document))
+    done = run("policy", "verify", "--quick", "--format", "json")
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)["tables"]
+    assert found["measured"].keys() == {"occ"}
+    assert found["measured"]["occ"] >= best_score
 
 
 def limited(source: Path, value: float) -> None:

@@ -87,6 +87,7 @@ VERIFY_EXAMPLES = """
 \b
 Examples:
   heddle policy verify
+  heddle policy verify --quick
   heddle policy verify tpcc_1_warehouse_48_virtual_cores --seed 7
   heddle policy verify --folder shared/tables
 """
@@ -238,6 +239,7 @@ def _listed(entry: Entry) -> dict[str, object]:
     type=click.IntRange(0, 10**12),
     help="Measure on other inputs than those recorded.",
 )
+@click.option("--quick", is_flag=True, help="Measure only the best of the recorded baselines.")
 @click.option(
     "--output", metavar="FILE", help="Write results to this file, CSV if it ends in .csv."
 )
@@ -249,6 +251,7 @@ def verify(
     names: tuple[str, ...],
     tolerance: float | None,
     seed: int | None,
+    quick: bool,
     output: str | None,
     json_file: str | None,
     folder: Path | None,
@@ -276,7 +279,7 @@ def verify(
         try:
             for at, entry in enumerate(entries, start=1):
                 number = f"{at}/{len(entries)}"
-                verdicts.append(verify_entry(entry, tolerance, seed, display, number))
+                verdicts.append(verify_entry(entry, tolerance, seed, display, number, quick=quick))
         except KeyboardInterrupt:
             interrupted = True
 
@@ -286,6 +289,7 @@ def verify(
         "host": this_host().as_dict(),
         "tolerance": tolerance,
         "seed": seed,
+        "quick": quick,
         "interrupted": interrupted,
         "tables": tables,
     }

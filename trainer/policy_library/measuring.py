@@ -13,6 +13,7 @@ from envs import (
     ComparisonPlan,
     Evaluator,
     MeasuringError,
+    is_tuned,
     of_policy,
     subject_of,
     untuned,
@@ -277,12 +278,16 @@ def _short(name: str, store: Mapping[str, str] | None) -> str:
     """Return the name of a baseline without the options that all policies in a store have.
 
     Raises:
-        ValueError: it does not run in the store, or with another durability or disk.
+        ValueError: it does not run in the store, or with another durability or disk, or an option
+            occurs twice.
     """
     if store is None or name == TUNED_EXTERNAL:
         return name
     plain, plus, schedule = name.partition("+")
-    parsed = parse_typed(plain)
+    try:
+        parsed = parse_typed(plain)
+    except ValueError as error:
+        raise ValueError(f"baselines: {error}") from None
     if parsed is None or parsed[0] != EXTERNAL:
         raise ValueError(
             f"baselines: {name} does not run in front of {store[STORE]}; name {EXTERNAL}, with "
@@ -330,8 +335,10 @@ def _untuned(how: Measurement) -> Reference:
 
 
 def _tuned(how: Measurement, evaluator: Evaluator, display: Display) -> Reference:
-    """Return `silo_tuned`, or in front of a store `external_tuned`."""
+    """Return `silo_tuned`, or in front of a store `external_tuned`, if they are baselines."""
     if how.store is None:
+        if not any(map(is_tuned, how.baselines)):
+            return untuned()
         return tune_silo(evaluator.run_round, how.tuning, how.seed, display)
     if TUNED_EXTERNAL not in how.baselines:
         return TunedStore(how.store)

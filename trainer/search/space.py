@@ -201,7 +201,11 @@ def _protocols(config: SearchConfig) -> list[str]:
     """
     names = list(dict.fromkeys(config.protocols))
     typed = f"search.protocols=[{','.join(config.protocols)}]"
-    if any(map(runs_in_store, names)):
+    try:
+        in_store = any(map(runs_in_store, names))
+    except ValueError as error:
+        raise ValueError(f"search.protocols: {error}") from None
+    if in_store:
         return _store(names, typed, config)
     if unread := [name for name in names if name.startswith(f"{EXTERNAL}:")]:
         raise ValueError(
