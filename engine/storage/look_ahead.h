@@ -71,34 +71,44 @@ class RowsAhead {
   std::array<const void*, kRows> found_;
 };
 
-/// The same for a loop over more rows than are fetched at once, one row per round.
-template <class M>
+/// The same for a loop over more rows than are fetched at once, kPerRound rows per round.
+template <class M, std::size_t kPerRound = 1>
 class RowsAheadInLoop {
  public:
-  /// The record for round i of `count`, or nullptr as in RowsAhead. `row(j, ahead)` names the row
-  /// of round j; every few rounds the rows of the rounds to come are fetched.
-  template <class RowOf>
-  [[gnu::always_inline]] Record<M>* turn(std::size_t i, std::size_t count, const RowOf& row) {
-    if (!M::looks_ahead() || count < 2) return nullptr;
-    if (i % kBlock == 0) {
-      if (i == 0) fetch(0, count, row);
-      fetch(i + kBlock, count, row);
+  /// The first record for round i of `count`, or nullptr as in RowsAhead. `rows(j, ahead)` names
+  /// the kPerRound rows of round j; every few rounds the rows of the rounds to come are fetched.
+  template <class RowsOf>
+  [[gnu::always_inline]] Record<M>* turn(std::size_t i, std::size_t count, const RowsOf& rows) {
+    round_ = i;
+    fetched_ = M::looks_ahead() && count >= 2;
+    if (fetched_ && i % kBlock == 0) {
+      if (i == 0) fetch(0, count, rows);
+      fetch(i + kBlock, count, rows);
     }
-    return blocks_[i / kBlock % 2][i % kBlock];
+    return (*this)[0];
+  }
+
+  /// The k-th record of the round of the last turn(), or nullptr as in RowsAhead.
+  [[nodiscard]] Record<M>* operator[](std::size_t k) const {
+    if (!fetched_) return nullptr;
+    return blocks_[round_ / kBlock % 2][round_ % kBlock * kPerRound + k];
   }
 
  private:
   static constexpr std::size_t kBlock = 8;
+  static_assert(kBlock * kPerRound <= RowsAhead<M>::kRows);
 
-  template <class RowOf>
-  [[gnu::always_inline]] void fetch(std::size_t first, std::size_t count, const RowOf& row) {
+  template <class RowsOf>
+  [[gnu::always_inline]] void fetch(std::size_t first, std::size_t count, const RowsOf& rows) {
     const std::size_t end = std::min(first + kBlock, count);
     blocks_[first / kBlock % 2].fetch([&](auto ahead) {
-      for (std::size_t j = first; j < end; ++j) row(j, ahead);
+      for (std::size_t j = first; j < end; ++j) rows(j, ahead);
     });
   }
 
   std::array<RowsAhead<M>, 2> blocks_;
+  std::size_t round_ = 0;
+  bool fetched_ = false;
 };
 
 /// Starts fetching the records of an index leaf that a scan is about to visit.

@@ -80,5 +80,24 @@ TYPED_TEST(RowsAheadTest, FollowALoop) {
   }
 }
 
+TYPED_TEST(RowsAheadTest, FollowALoopOfSeveralRowsPerRound) {
+  RowsAheadInLoop<M, 3> rows;
+  for (const std::size_t count : {17U, 1U, 2U, 8U, 9U, 50U}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto* const first = rows.turn(i, count, [&](std::size_t at, auto ahead) {
+        ASSERT_LT(at, count);
+        for (std::size_t k = 0; k < 3; ++k) {
+          ahead(this->table_, make_key(3 * at + k), sizeof(Value));
+        }
+      });
+      EXPECT_EQ(first, rows[0]);
+      for (std::size_t k = 0; k < 3; ++k) {
+        EXPECT_EQ(rows[k], count == 1 ? nullptr : this->record(3 * i + k))
+            << k << " of round " << i << " of " << count;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpce/full_tables.h"
 #include "workload/tpce/keys.h"
@@ -41,10 +42,15 @@ Outcome broker_volume(Txn& txn, Tables<M>& tables, FullTables<M>& full,
     if (!txn.read(kNoState, tables.broker, make_key(broker))) return txn.stop();
     const KeyRange requests{broker_request_key(broker, 0, 0),
                             broker_request_key(broker, kLastSecurity, kLastTrade)};
+    RowsAheadInLoop<M> waiting;
     const bool complete = for_rows_in<IndexRow>(
-        txn, tables.request_by_broker, requests, Order::ascending,
+        txn, tables.request_by_broker, requests, Order::ascending, waiting,
+        [&](const Key1&, const auto& row, auto fetch) {
+          fetch(tables.request, make_key(row->number), sizeof(TradeRequest));
+        },
         [&](const Key1&, const auto& row) {
-          const auto request = txn.read(kNoState, tables.request, make_key(row->number));
+          const auto request =
+              txn.read(kNoState, tables.request, make_key(row->number), waiting[0]);
           bool found = false;
           if (!request || !in_sector(request->security, found)) return false;
           if (!found) return true;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpce/full_tables.h"
 #include "workload/tpce/keys.h"
@@ -27,10 +28,15 @@ template <class Txn, class M>
 bool add_assets(Txn& txn, Tables<M>& tables, std::uint32_t account, std::int64_t& assets_cents) {
   constexpr std::uint64_t kLastSecurity = (1U << kSecurityBits) - 1;
   const KeyRange held{holding_summary_key(account, 0), holding_summary_key(account, kLastSecurity)};
+  RowsAheadInLoop<M> prices;
   return for_rows_in<HoldingSummary>(
-      txn, tables.holding_summary, held, Order::ascending, [&](const Key1& key, const auto& row) {
-        const auto last =
-            txn.read(kNoState, tables.last_trade, make_key(key.words[0] & kLastSecurity));
+      txn, tables.holding_summary, held, Order::ascending, prices,
+      [&](const Key1& key, const auto&, auto fetch) {
+        fetch(tables.last_trade, make_key(key.words[0] & kLastSecurity), sizeof(LastTrade));
+      },
+      [&](const Key1& key, const auto& row) {
+        const auto last = txn.read(kNoState, tables.last_trade,
+                                   make_key(key.words[0] & kLastSecurity), prices[0]);
         if (!last) return false;
         assets_cents += row->quantity * last->price_cents;
         return true;
@@ -42,10 +48,16 @@ template <class Txn, class M>
 bool read_latest_trades(Txn& txn, Tables<M>& tables, std::uint32_t account,
                         CustomerPositionOutput& output) {
   constexpr std::uint32_t kLatest = 10;
+  RowsAheadInLoop<M, 2> trades;
   return for_rows_in<IndexRow>(
-      txn, tables.trade_by_account, pairs_of(account), Order::descending,
+      txn, tables.trade_by_account, pairs_of(account), Order::descending, trades,
+      [&](const Key1&, const auto& row, auto fetch) {
+        fetch(tables.trade, make_key(row->number), sizeof(TradeHead));
+        fetch(tables.history, history_key(row->number, Status::pending), sizeof(TradeHistory));
+      },
       [&](const Key1&, const auto& row) {
-        return txn.template read<TradeHead>(kNoState, tables.trade, make_key(row->number)) &&
+        return txn.template read<TradeHead>(kNoState, tables.trade, make_key(row->number),
+                                            trades[0]) &&
                txn.template scan<TradeHistory>(
                    kNoState, tables.history, history_key(row->number, Status::pending),
                    history_key(row->number, Status::completed), Order::descending, kStatuses,
@@ -69,9 +81,20 @@ Outcome customer_position(Txn& txn, Tables<M>& tables, FullTables<M>& full,
     customer = found->number;
   }
   if (!txn.read(kNoState, tables.customer, make_key(customer))) return txn.stop();
+  const auto number_of = [customer](std::uint32_t i) {
+    return account_number(static_cast<std::uint32_t>(customer), i);
+  };
+  RowsAhead<M> ahead;
+  ahead.fetch([&](auto fetch) {
+    for (std::uint32_t i = 0; i < kAccountsReserved; ++i) {
+      fetch(tables.account, make_key(number_of(i)), sizeof(Account));
+      fetch(tables.holding_summary, holding_summary_key(number_of(i), 0), 0);  // its leaf
+    }
+  });
   for (std::uint32_t i = 0; i < kAccountsReserved; ++i) {
-    const std::uint32_t number = account_number(static_cast<std::uint32_t>(customer), i);
-    const auto account = txn.read(kNoState, tables.account, make_key(number));
+    const std::uint32_t number = number_of(i);
+    const auto account =
+        txn.read(kNoState, tables.account, make_key(number), ahead[std::size_t{2} * i]);
     if (!account) break;  // a customer's accounts have the first numbers
     ++output.accounts;
     output.cash_cents += account->balance_cents;

@@ -7,6 +7,7 @@
 
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpce/exchange.h"
 #include "workload/tpce/inputs.h"
@@ -50,9 +51,16 @@ class MarketFeedTransaction {
   [[nodiscard]] auto orders() const { return std::span(orders_).first(count_); }
 
   bool set_prices() {
-    for (const Tick& tick : ticks()) {
-      const auto last =
-          txn_.read(kMarketFeedReadLastTrade, tables_.last_trade, make_key(tick.security));
+    RowsAhead<M> prices;
+    prices.fetch([this](auto ahead) {
+      for (const Tick& tick : ticks()) {
+        ahead(tables_.last_trade, make_key(tick.security), sizeof(LastTrade));
+      }
+    });
+    for (std::size_t i = 0; i < ticks().size(); ++i) {
+      const Tick& tick = ticks()[i];
+      const auto last = txn_.read(kMarketFeedReadLastTrade, tables_.last_trade,
+                                  make_key(tick.security), prices[i]);
       if (!last) return false;
       if (!txn_.update(kMarketFeedUpdateLastTrade, tables_.last_trade, last, [&](LastTrade& row) {
             row.date_us = in_.date_us;
@@ -70,6 +78,15 @@ class MarketFeedTransaction {
   /// A stop-loss order waits for a price that is as low as its limit, or lower; so does an order to
   /// buy. One to sell waits for a price that is as high.
   bool find_orders() {
+    RowsAhead<M> leaves;
+    leaves.fetch([this](auto ahead) {
+      for (const Tick& tick : ticks()) {
+        for (const OrderType type :
+             {OrderType::stop_loss, OrderType::limit_sell, OrderType::limit_buy}) {
+          ahead(tables_.request_by_symbol, request_index_key(tick.security, type, 0, 0), 0);
+        }
+      }
+    });
     for (const Tick& tick : ticks()) {
       if (!find(kMarketFeedScanStopLoss, tick, OrderType::stop_loss, tick.lowest_cents,
                 kMostPrice_cents) ||
@@ -97,10 +114,17 @@ class MarketFeedTransaction {
   }
 
   bool remove_requests(MarketFeedOutput& output) {
+    rows_.fetch([this](auto ahead) {
+      for (const Row<IndexRow>& order : orders()) {
+        ahead(tables_.request, make_key(order->number), sizeof(TradeRequest));
+        ahead(tables_.trade, make_key(order->number), sizeof(TradeHead));
+        ahead(tables_.history, history_key(order->number, Status::submitted), 0);  // its leaf
+      }
+    });
     for (std::size_t i = 0; i < count_; ++i) {
       const Row<IndexRow>& order = orders_[i];
       const auto request =
-          txn_.read(kMarketFeedReadRequest, tables_.request, make_key(order->number));
+          txn_.read(kMarketFeedReadRequest, tables_.request, make_key(order->number), rows_[3 * i]);
       if (!request) return false;
       output.trades[i] = {.trade = static_cast<std::uint32_t>(order->number),
                           .account = 0,  // it is known when the trade has been read
@@ -124,8 +148,8 @@ class MarketFeedTransaction {
 
   bool submit(MarketFeedOutput& output) {
     for (std::size_t i = 0; i < count_; ++i) {
-      const auto trade = txn_.template read<TradeHead>(kMarketFeedReadTrade, tables_.trade,
-                                                       make_key(orders_[i]->number));
+      const auto trade = txn_.template read<TradeHead>(
+          kMarketFeedReadTrade, tables_.trade, make_key(orders_[i]->number), rows_[3 * i + 1]);
       if (!trade) return false;
       output.trades[i].account = trade->account;
       if (!txn_.update(kMarketFeedUpdateTrade, tables_.trade, trade, [&](TradeHead& row) {
@@ -151,6 +175,7 @@ class MarketFeedTransaction {
   const MarketFeedInput& in_;
   std::array<Row<IndexRow>, kMostOrdersPerFeed> orders_;  // the first `count_` are set
   std::size_t count_ = 0;
+  RowsAhead<M> rows_;  // three per order
 };
 
 }  // namespace heddle::tpce

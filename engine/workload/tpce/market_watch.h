@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/pair_key.h"
 #include "workload/tpce/full_tables.h"
@@ -40,13 +41,17 @@ class MarketWatchQuery {
     switch (in_.of) {
       case watch_list:
         return for_rows_in<IndexRow>(
-            txn_, full_.watch_item, pairs_of(in_.number), Order::ascending,
+            txn_, full_.watch_item, pairs_of(in_.number), Order::ascending, ahead_,
+            [this](const Key1&, const auto& row, auto fetch) { name(row->number, fetch); },
             [this](const Key1&, const auto& row) { return watch(row->number); });
       case account:
         return for_rows_in<HoldingSummary>(
             txn_, tables_.holding_summary,
             {holding_summary_key(in_.number, 0), holding_summary_key(in_.number, kLastSecurity)},
-            Order::ascending,
+            Order::ascending, ahead_,
+            [this](const Key1& key, const auto&, auto fetch) {
+              name(key.words[0] & kLastSecurity, fetch);
+            },
             [this](const Key1& key, const auto&) { return watch(key.words[0] & kLastSecurity); });
       case industry:
         return for_rows_in<IndexRow>(
@@ -61,15 +66,26 @@ class MarketWatchQuery {
         txn_, tables_.security_by_company,
         {security_of_company_key(company, 0),
          security_of_company_key(company, (1U << kIssueBits) - 1)},
-        Order::ascending, [this](const Key1&, const auto& row) { return watch(row->number); });
+        Order::ascending, ahead_,
+        [this](const Key1&, const auto& row, auto fetch) { name(row->number, fetch); },
+        [this](const Key1&, const auto& row) { return watch(row->number); });
+  }
+
+  /// Names the rows that watch() reads.
+  template <class Fetch>
+  void name(std::uint64_t security, const Fetch& fetch) const {
+    fetch(tables_.last_trade, make_key(security), sizeof(LastTrade));
+    fetch(full_.security_profile, make_key(security), sizeof(SecurityProfile));
+    fetch(full_.daily_market, pair_key(security, in_.day), sizeof(DailyMarket));
   }
 
   bool watch(std::uint64_t security) {
-    const auto last = txn_.read(kNoState, tables_.last_trade, make_key(security));
+    const auto last = txn_.read(kNoState, tables_.last_trade, make_key(security), ahead_[0]);
     if (!last) return false;
-    const auto profile = txn_.read(kNoState, full_.security_profile, make_key(security));
+    const auto profile = txn_.read(kNoState, full_.security_profile, make_key(security), ahead_[1]);
     if (!profile) return false;
-    const auto then = txn_.read(kNoState, full_.daily_market, pair_key(security, in_.day));
+    const auto then =
+        txn_.read(kNoState, full_.daily_market, pair_key(security, in_.day), ahead_[2]);
     if (!then) return false;
     const auto shares = static_cast<std::int64_t>(profile->shares);
     ++output_->securities;
@@ -85,6 +101,7 @@ class MarketWatchQuery {
   FullTables<M>& full_;
   const MarketWatchInput& in_;
   MarketWatchOutput* output_ = nullptr;
+  RowsAheadInLoop<M, 3> ahead_;  // for the security that is watched
 };
 
 }  // namespace heddle::tpce

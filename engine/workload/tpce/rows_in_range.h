@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "protocol/row.h"
 #include "storage/key.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/pair_key.h"
 
@@ -18,12 +20,13 @@ struct KeyRange {
   Key1 last;
 };
 
-/// Visits the rows of a range, at most `most`, until `visit(key, row)` returns false: then the
-/// result is false, as it is if a scan has to stop. It visits between scans, so that `visit` may
-/// access other tables.
+inline constexpr std::uint32_t kAllRows = std::numeric_limits<std::uint32_t>::max();
+
+/// Visits the rows of a range, at most `most`, a batch at a time until `visit(keys, rows)` returns
+/// false: then the result is false, as it is if a scan has to stop. It visits between scans, so
+/// that `visit` may access other tables.
 template <class Prefix, class Txn, class T, class F>
-bool for_rows_in(Txn& txn, T& table, KeyRange range, Order order, F visit,
-                 std::uint32_t most = std::numeric_limits<std::uint32_t>::max()) {
+bool for_batches_in(Txn& txn, T& table, KeyRange range, Order order, F visit, std::uint32_t most) {
   constexpr std::uint32_t kBatch = 64;
   std::array<Key1, kBatch> keys;
   std::array<Row<Prefix>, kBatch> rows;
@@ -38,9 +41,7 @@ bool for_rows_in(Txn& txn, T& table, KeyRange range, Order order, F visit,
                                    })) {
       return false;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!visit(keys[i], rows[i])) return false;
-    }
+    if (!visit(std::span(keys).first(count), std::span(rows).first(count))) return false;
     most -= static_cast<std::uint32_t>(count);
     const bool ascending = order == Order::ascending;
     if (count < wanted || most == 0) return true;
@@ -52,6 +53,40 @@ bool for_rows_in(Txn& txn, T& table, KeyRange range, Order order, F visit,
       range.last = {{reached.words[0] - 1}};
     }
   }
+}
+
+/// Visits the rows of a range, at most `most`, until `visit(key, row)` returns false, as
+/// for_batches_in() does.
+template <class Prefix, class Txn, class T, class F>
+bool for_rows_in(Txn& txn, T& table, KeyRange range, Order order, F visit,
+                 std::uint32_t most = kAllRows) {
+  return for_batches_in<Prefix>(
+      txn, table, range, order,
+      [&](auto keys, auto rows) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+          if (!visit(keys[i], rows[i])) return false;
+        }
+        return true;
+      },
+      most);
+}
+
+/// The same for a `visit(key, row)` that reads other rows: `name(key, row, fetch)` names kNamed of
+/// them, which are fetched before it is the row's turn, and whose records `ahead` then has.
+template <class Prefix, class Txn, class T, class M, std::size_t kNamed, class Name, class F>
+bool for_rows_in(Txn& txn, T& table, KeyRange range, Order order, RowsAheadInLoop<M, kNamed>& ahead,
+                 Name name, F visit, std::uint32_t most = kAllRows) {
+  return for_batches_in<Prefix>(
+      txn, table, range, order,
+      [&](auto keys, auto rows) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+          ahead.turn(i, keys.size(),
+                     [&](std::size_t j, auto fetch) { name(keys[j], rows[j], fetch); });
+          if (!visit(keys[i], rows[i])) return false;
+        }
+        return true;
+      },
+      most);
 }
 
 /// The pairs with this first number.

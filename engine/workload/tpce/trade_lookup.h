@@ -6,6 +6,7 @@
 #include <span>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/pair_key.h"
 #include "workload/tpce/full_tables.h"
@@ -33,8 +34,15 @@ class TradeLookupQuery {
   Outcome run(TradeLookupOutput& output) {
     if (!find_trades()) return txn_.stop();
     if (in_.holdings) return read_holdings(output) ? Outcome::commit : txn_.stop();
-    for (const std::uint64_t trade : std::span(trades_).first(count_)) {
-      if (!read_trade(trade)) return txn_.stop();
+    for (std::size_t i = 0; i < count_; ++i) {
+      ahead_.turn(i, count_, [this](std::size_t j, auto fetch) {
+        const Key1 key = make_key(trades_[j]);
+        fetch(tables_.trade, key, sizeof(Trade));
+        fetch(tables_.settlement, key, sizeof(Settlement));
+        fetch(tables_.cash, key, sizeof(CashTransaction));
+        fetch(tables_.history, history_key(trades_[j], Status::pending), sizeof(TradeHistory));
+      });
+      if (!read_trade(trades_[i])) return txn_.stop();
     }
     output.trades = count_;
     return Outcome::commit;
@@ -66,12 +74,14 @@ class TradeLookupQuery {
   }
 
   bool read_trade(std::uint64_t id) {
-    const auto trade = txn_.read(kNoState, tables_.trade, make_key(id));
+    const auto trade = txn_.read(kNoState, tables_.trade, make_key(id), ahead_[0]);
     if (!trade) return false;
     const auto type = txn_.read(kNoState, tables_.trade_type,
                                 make_key(static_cast<std::uint64_t>(trade->head.type)));
-    if (!type || !txn_.read(kNoState, tables_.settlement, make_key(id))) return false;
-    if (trade->head.is_cash && !txn_.read(kNoState, tables_.cash, make_key(id))) return false;
+    if (!type || !txn_.read(kNoState, tables_.settlement, make_key(id), ahead_[1])) return false;
+    if (trade->head.is_cash && !txn_.read(kNoState, tables_.cash, make_key(id), ahead_[2])) {
+      return false;
+    }
     if (in_.search.frame == Frame::by_symbol &&
         !txn_.read(kNoState, tables_.security, make_key(trade->head.security))) {
       return false;
@@ -110,6 +120,7 @@ class TradeLookupQuery {
   const TradeLookupInput& in_;
   std::uint32_t count_ = 0;
   std::array<std::uint64_t, kTradesPerUpdate> trades_;  // the first `count_` are set
+  RowsAheadInLoop<M, 4> ahead_;
 };
 
 }  // namespace heddle::tpce

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpce/full_tables.h"
 #include "workload/tpce/keys.h"
@@ -24,8 +25,12 @@ template <class Txn, class M>
 Outcome trade_status(Txn& txn, Tables<M>& tables, FullTables<M>& full,
                      const TradeStatusInput& input, TradeStatusOutput& output) {
   constexpr std::uint32_t kLatest = 50;
+  RowsAheadInLoop<M> trades;
+  const auto name = [&](const Key1&, const auto& row, auto fetch) {
+    fetch(tables.trade, make_key(row->number), sizeof(Trade));
+  };
   const auto visit = [&](const Key1&, const auto& row) {
-    const auto trade = txn.read(kNoState, tables.trade, make_key(row->number));
+    const auto trade = txn.read(kNoState, tables.trade, make_key(row->number), trades[0]);
     if (!trade) return false;
     ++output.trades;
     output.completed += trade->head.status == Status::completed;
@@ -35,7 +40,7 @@ Outcome trade_status(Txn& txn, Tables<M>& tables, FullTables<M>& full,
     return type && security && txn.read(kNoState, full.exchange, make_key(security->exchange));
   };
   if (!for_rows_in<IndexRow>(txn, tables.trade_by_account, pairs_of(input.account),
-                             Order::descending, visit, kLatest)) {
+                             Order::descending, trades, name, visit, kLatest)) {
     return txn.stop();
   }
   const auto account =

@@ -55,20 +55,16 @@ class TradeUpdateTransaction {
   bool by_trade() {
     count_ = updated_ = kTradesPerUpdate;
     for (std::size_t i = 0; i < count_; ++i) trades_[i] = in_.trades[i];
-    ahead_.fetch([this](auto ahead) {
-      for (std::size_t i = 0; i < count_; ++i) {
-        ahead(tables_.trade, make_key(trades_[i]), sizeof(Trade));
-      }
-    });
+    fetch_trades();
     return each(kByTradeReadTrade,
                 [&](std::size_t i) {
                   const auto trade = txn_.read(kByTradeReadExecutor, tables_.trade,
-                                               make_key(trades_[i]), ahead_[i]);
+                                               make_key(trades_[i]), trade_ahead(i));
                   return trade &&
                          txn_.update(
                              kByTradeUpdateExecutor, tables_.trade, trade,
                              [](Trade& row) { row.executor = with_other_initial(row.executor); }) &&
-                         read_trade(kByTradeReadTrade, i, ahead_[i]);
+                         read_trade(kByTradeReadTrade, i);
                 }) &&
            scan_histories(kByTradeScanHistory) && read_types(kByTradeReadTradeType) &&
            each(kByTradeReadSettlement,
@@ -80,13 +76,14 @@ class TradeUpdateTransaction {
   bool by_account() {
     if (!scan_trades(kByAccountScanTrades, tables_.trade_by_account)) return false;
     updated_ = count_;
+    fetch_trades();
     return each(kByAccountReadTrade,
                 [&](std::size_t i) { return read_trade(kByAccountReadTrade, i); }) &&
            scan_histories(kByAccountScanHistory) &&
            each(kByAccountReadSettlement,
                 [&](std::size_t i) {
-                  const auto settlement =
-                      txn_.read(kByAccountReadCashType, tables_.settlement, make_key(trades_[i]));
+                  const auto settlement = txn_.read(kByAccountReadCashType, tables_.settlement,
+                                                    make_key(trades_[i]), settlement_ahead(i));
                   return settlement &&
                          txn_.update(kByAccountUpdateCashType, tables_.settlement, settlement,
                                      [&](Settlement& row) {
@@ -103,8 +100,9 @@ class TradeUpdateTransaction {
 
   /// Changes CT_NAME.
   bool by_symbol() {
-    return scan_trades(kBySymbolScanTrades, tables_.trade_by_symbol) &&
-           each(kBySymbolReadTrade,
+    if (!scan_trades(kBySymbolScanTrades, tables_.trade_by_symbol)) return false;
+    fetch_trades();
+    return each(kBySymbolReadTrade,
                 [&](std::size_t i) { return read_trade(kBySymbolReadTrade, i); }) &&
            read_types(kBySymbolReadTradeType) &&
            each(kBySymbolReadSecurity,
@@ -121,7 +119,8 @@ class TradeUpdateTransaction {
 
   bool rename_cash(std::size_t i) {
     if (!heads_[i].is_cash) return true;
-    const auto cash = txn_.read(kBySymbolReadCashName, tables_.cash, make_key(trades_[i]));
+    const auto cash =
+        txn_.read(kBySymbolReadCashName, tables_.cash, make_key(trades_[i]), cash_ahead(i));
     ++updated_;
     return cash &&
            txn_.update(kBySymbolUpdateCashName, tables_.cash, cash,
@@ -154,15 +153,42 @@ class TradeUpdateTransaction {
                                         });
   }
 
-  bool read_trade(State state, std::size_t i, Record<M>* found = nullptr) {
+  /// Fetches the trades and their settlements, once their numbers are known.
+  void fetch_trades() {
+    trades_ahead_.fetch([this](auto ahead) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        ahead(tables_.trade, make_key(trades_[i]), sizeof(Trade));
+        ahead(tables_.settlement, make_key(trades_[i]), sizeof(Settlement));
+      }
+    });
+  }
+  /// Fetches the histories of the trades, and the cash transactions of those that have one.
+  void fetch_histories_and_cash() {
+    histories_and_cash_ahead_.fetch([this](auto ahead) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        ahead(tables_.history, history_key(trades_[i], Status::pending), sizeof(TradeHistory));
+        ahead(tables_.cash, make_key(trades_[i]), sizeof(CashTransaction));
+      }
+    });
+  }
+  [[nodiscard]] Record<M>* trade_ahead(std::size_t i) const { return trades_ahead_[2 * i]; }
+  [[nodiscard]] Record<M>* settlement_ahead(std::size_t i) const {
+    return trades_ahead_[2 * i + 1];
+  }
+  [[nodiscard]] Record<M>* cash_ahead(std::size_t i) const {
+    return histories_and_cash_ahead_[2 * i + 1];
+  }
+
+  bool read_trade(State state, std::size_t i) {
     const auto trade =
-        txn_.template read<TradeHead>(state, tables_.trade, make_key(trades_[i]), found);
+        txn_.template read<TradeHead>(state, tables_.trade, make_key(trades_[i]), trade_ahead(i));
     if (!trade) return false;
     heads_[i] = *trade;
     return true;
   }
 
   bool scan_histories(State state) {
+    fetch_histories_and_cash();
     return each(state, [&](std::size_t i) {
       return txn_.template scan<TradeHistory>(
           state, tables_.history, history_key(trades_[i], Status::pending),
@@ -180,19 +206,21 @@ class TradeUpdateTransaction {
   }
 
   bool read_settlement(State state, std::size_t i) {
-    return static_cast<bool>(txn_.read(state, tables_.settlement, make_key(trades_[i])));
+    return static_cast<bool>(
+        txn_.read(state, tables_.settlement, make_key(trades_[i]), settlement_ahead(i)));
   }
 
   /// A trade on margin has no cash transaction.
   bool read_cash(State state, std::size_t i) {
     return !heads_[i].is_cash ||
-           static_cast<bool>(txn_.read(state, tables_.cash, make_key(trades_[i])));
+           static_cast<bool>(txn_.read(state, tables_.cash, make_key(trades_[i]), cash_ahead(i)));
   }
 
   Txn& txn_;
   Tables<M>& tables_;
   const TradeUpdateInput& in_;
-  RowsAhead<M> ahead_;
+  RowsAhead<M> trades_ahead_;              // two per trade
+  RowsAhead<M> histories_and_cash_ahead_;  // two per trade
   std::uint32_t count_ = 0;
   std::uint32_t updated_ = 0;
   // The first `count_` are set.
