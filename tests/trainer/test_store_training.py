@@ -124,7 +124,10 @@ def test_it_learns_resumes_and_is_measured_again(
         (["baselines=[external_tuned:locks=hints]"], "only heddle evaluate has this name"),
         (["search.protocols=[external,mvto]"], "name it alone"),
         (["search.protocols=['external:store=nothing']"], "nothing"),
-        (["search.protocols=['external:locks=off:locks=off']"], "option locks occurs twice"),
+        (
+            ["search.protocols=['external:locks=off:locks=off']"],
+            "search.protocols: external: the option locks",
+        ),
         (["search.base=ic3"], "search.base: ic3 has no effect"),
         (["search.start=[ic3]"], "search.start: ic3: has no effect"),
     ],

@@ -201,11 +201,7 @@ def _protocols(config: SearchConfig) -> list[str]:
     """
     names = list(dict.fromkeys(config.protocols))
     typed = f"search.protocols=[{','.join(config.protocols)}]"
-    try:
-        in_store = any(map(runs_in_store, names))
-    except ValueError as error:
-        raise ValueError(f"search.protocols: {error}") from None
-    if in_store:
+    if any(map(_names_store, names)):
         return _store(names, typed, config)
     if unread := [name for name in names if name.startswith(f"{EXTERNAL}:")]:
         raise ValueError(
@@ -248,13 +244,28 @@ def _store(names: Sequence[str], typed: str, config: SearchConfig) -> list[str]:
     return list(names)
 
 
+def _names_store(name: str) -> bool:
+    """Return whether one of `search.protocols` is an external store.
+
+    Raises:
+        ValueError: an option occurs twice.
+    """
+    try:
+        return runs_in_store(name)
+    except ValueError as error:
+        raise ValueError(f"search.protocols: {error}") from None
+
+
 def store_of(config: SearchConfig) -> Subject | None:
     """Return the external store that a search is in front of; None if it is in the engine.
 
-    The settings must be valid (`space_of`).
+    The other settings must be valid (`space_of`).
+
+    Raises:
+        ValueError: an option of the first protocol occurs twice.
     """
     name = config.protocols[0] if config.protocols else TABLE
-    if not runs_in_store(name):
+    if not _names_store(name):
         return None
     parsed = parse_typed(name)
     assert parsed is not None
