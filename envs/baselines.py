@@ -15,7 +15,7 @@ from envs.reference import Reference
 from envs.subject import NATIVE, Subject, of_policy
 from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
-from policies.protocol import EXTERNAL, parse_typed
+from policies.protocol import EXTERNAL, parse_typed, shown_name
 from policies.shipped import in_library, library_names
 from policies.sources import is_sourced
 
@@ -73,7 +73,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) 
         try:
             load_engine().check_schedule(schedule)
         except ValueError as error:
-            raise UnknownPolicyError(f"policy={_without_dsn(name)}: {error}") from None
+            raise UnknownPolicyError(f"policy={shown_name(name)}: {error}") from None
         subject = subject_of(scheduled_name["name"], signature, tuned)
         return replace(subject, name=name, schedule=schedule)
     if name in (TUNED, TUNED_EXTERNAL) and (reference := tuned()).name == name:
@@ -103,7 +103,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], Reference]) 
         options = subject.options | parsed[1]
         return _checked(replace(subject, name=name, options=options), signature)
     if not is_seed(name) and not in_library(name) and not is_sourced(name):
-        _refuse_unknown(_without_dsn(name))
+        _refuse_unknown(shown_name(name))
     subject = of_policy(name, to_json(resolve(name, signature)))
     return _checked(subject, signature) if subject.protocol == EXTERNAL else subject
 
@@ -117,7 +117,7 @@ def _parsed(name: str) -> tuple[str, dict[str, str]] | None:
     try:
         return parse_typed(name)
     except ValueError as error:
-        raise UnknownPolicyError(f"policy={_without_dsn(name)}: {error}") from None
+        raise UnknownPolicyError(f"policy={shown_name(name)}: {error}") from None
 
 
 def _checked(subject: Subject, signature: Signature) -> Subject:
@@ -129,14 +129,8 @@ def _checked(subject: Subject, signature: Signature) -> Subject:
     try:
         load_engine().check_protocol(subject.protocol, subject.options, signature.to_dict())
     except ValueError as error:
-        raise UnknownPolicyError(f"policy={_without_dsn(subject.name)}: {error}") from None
+        raise UnknownPolicyError(f"policy={shown_name(subject.name)}: {error}") from None
     return subject
-
-
-def _without_dsn(name: str) -> str:
-    """Return a name for a message: a `dsn=` may have a password, until the engine refuses it."""
-    before, found, _ = name.partition(":dsn=")
-    return f"{before}{found}..." if found else name
 
 
 def native_subjects() -> dict[str, Subject]:

@@ -14,7 +14,7 @@ from itertools import product
 from envs.round import RunRound
 from envs.subject import Subject
 from envs.tournament import Tournament, TournamentPlan
-from policies.protocol import EXTERNAL
+from policies.protocol import EXTERNAL, shown_name
 
 TUNED_EXTERNAL = "external_tuned"
 """The name of `external` with the best settings of those that `settings` lists."""
@@ -46,8 +46,8 @@ def before_tuning(name: str) -> str:
     for option in SWEPT:
         if f":{option}=" in name:
             raise ValueError(
-                f"policy={name}: {TUNED_EXTERNAL} finds {option} itself; leave it out, or use "
-                f"{EXTERNAL}"
+                f"policy={shown_name(name)}: {TUNED_EXTERNAL} finds {option} itself; leave it "
+                f"out, or use {EXTERNAL}"
             )
     return EXTERNAL + name.removeprefix(TUNED_EXTERNAL)
 

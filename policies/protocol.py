@@ -183,6 +183,12 @@ def parse_typed(text: str) -> tuple[str, dict[str, str]] | None:
     return found["name"], options
 
 
+def shown_name(typed_name: str) -> str:
+    """Return a protocol as typed for a message: a `dsn=` may have a password, which is left out."""
+    before, found, _ = typed_name.partition(":dsn=")
+    return f"{before}{found}..." if found else typed_name
+
+
 def typed(name: str, options: Mapping[str, str]) -> str:
     """Return a protocol with options as `parse_typed` reads it."""
     last = [key for key in options if key == "dsn"]

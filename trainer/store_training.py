@@ -9,6 +9,7 @@ from envs import BASELINES, THREADS, TunedBackoff
 from envs.external_sweep import TUNED_EXTERNAL, TunedStore
 from envs.reference import Reference
 from envs.subject import is_external
+from policies.protocol import shown_name
 from trainer.config import SearchConfig, TrainConfig
 from trainer.scenario import Scenario
 from trainer.search.space import store_of
@@ -43,7 +44,8 @@ def check_store_training(config: TrainConfig, scenarios: Sequence[Scenario]) -> 
     for place in [scenario.config for scenario in scenarios] or [config]:
         if place.machine.kind != THREADS["kind"]:
             raise ValueError(
-                f"machine={place.machine.kind}: search.protocols=[{store.name}] waits for a "
+                f"machine={place.machine.kind}: search.protocols=[{shown_name(store.name)}] "
+                "waits for a "
                 "database, which would stop all virtual cores; set machine=threads"
             )
     if inside := [name for name in config.baselines if not is_external(name)]:
@@ -62,5 +64,6 @@ def refuse_store(config: SearchConfig, command: str) -> None:
     store = store_of(config)
     if store is not None:
         raise ValueError(
-            f"search.protocols=[{store.name}]: {command} trains for the engine; use heddle train"
+            f"search.protocols=[{shown_name(store.name)}]: {command} trains for the engine; use "
+            "heddle train"
         )

@@ -209,6 +209,10 @@ def test_a_policy_no_better_than_the_tuned_store_is_not_added(
             "isolation=serializable; leave isolation= out of the baseline, or add locks=hints",
         ),
         (
+            ("search.protocols=['external:locks=off:locks=off']",),
+            "good.json: search.protocols: external: the option locks occurs twice",
+        ),
+        (
             ("search.protocols=['external:store=postgresql']",),
             "is for sqlite, and search.protocols names postgresql; set "
             "search.protocols=['external:store=sqlite'], or name another policy",

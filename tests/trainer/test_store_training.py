@@ -123,6 +123,14 @@ def test_it_learns_resumes_and_is_measured_again(
         (["baselines=[silo,external_tuned]"], "silo run in the engine"),
         (["baselines=[external_tuned:locks=hints]"], "only heddle evaluate has this name"),
         (["search.protocols=[external,mvto]"], "name it alone"),
+        (
+            ["search.protocols=[external,'external:locks=off:locks=off']"],
+            "search.protocols: external:",
+        ),
+        (
+            ["machine=virtual", "search.protocols=['external:store=postgresql:dsn=host=a']"],
+            "dsn=...] waits for a",
+        ),
         (["search.protocols=['external:store=nothing']"], "nothing"),
         (
             ["search.protocols=['external:locks=off:locks=off']"],

@@ -137,6 +137,10 @@ def test_violations_are_reported_with_their_place(elsewhere: ModuleType) -> None
         (("policy=",), "policy= names no policy"),
         (("policy=sill",), "did you mean silo?"),
         (("reference=sill",), "reference=sill: no such policy"),
+        (
+            ("reference='external:locks=off:locks=off:dsn=secret'",),
+            "reference=external:locks=off:locks=off:dsn=...: external: the option locks occurs",
+        ),
         (("seed=1,2",), "only settings of workload, machine, schedule and case may have several"),
         (("workload.warehouses=range(1,9000000)",), "over 1000 combinations"),
         (("workload.warehouses=1,x",), "workload.warehouses=x: must be a whole number"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from envs import Evaluator, UnknownPolicyError, subject_of, untuned
 from envs.engine_interface import load_engine
 from policies import Signature
+from policies.protocol import shown_name
 from trainer.command.errors import UsageError
 from trainer.command.typed_values import list_text
 from trainer.config import ScheduleConfig
@@ -32,8 +33,8 @@ def refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
     try:
         subject_of(name, evaluator.signature, untuned)
     except UnknownPolicyError as error:
-        known = str(error).splitlines()[-1]
-        raise UsageError(f"reference={name}: no such policy\n{known}") from error
+        said = str(error).removeprefix(f"policy={shown_name(name)}: ")
+        raise UsageError(f"reference={shown_name(name)}: {said}") from error
 
 
 def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:

@@ -488,10 +488,10 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     config = as_trained(config, scenarios := compose_scenarios(config, overrides))
     if not path.is_dir() and value_of(settings, PROTOCOLS) is None:
         config = _in_its_store(config, document)
-    if value_of(settings, PROTOCOLS) is not None and value_of(settings, "baselines") is None:
-        config = _with_default_baselines(config)  # those of the run name its store
-    config = with_store_baselines(config)
     try:
+        if value_of(settings, PROTOCOLS) is not None and value_of(settings, "baselines") is None:
+            config = _with_default_baselines(config)  # those of the run name its store
+        config = with_store_baselines(config)
         check_store_training(config, scenarios)
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from error

@@ -33,6 +33,7 @@ from policies.protocol import (
     SERIALIZABLE,
     STORE,
     parse_typed,
+    shown_name,
     typed,
     weaker_isolation,
     without_places,
@@ -296,10 +297,10 @@ def _short(name: str, store: Mapping[str, str] | None) -> str:
     for key in EQUAL:
         ours = store.get(key, DEFAULTS.get(key))
         if parsed[1].get(key, ours) != ours:
-            own = f"the default {key}" if ours is None else f"{key}={ours}"
+            own = f"the default {key}" if ours is None else shown_name(f":{key}={ours}")[1:]
             raise ValueError(
-                f"baselines: {name} has another {key} than the policy, which is measured with "
-                f"{own}; leave {key}= out of the baseline"
+                f"baselines: {shown_name(name)} has another {key} than the policy, which is "
+                f"measured with {own}; leave {key}= out of the baseline"
             )
     common = {**DEFAULTS, **store}
     differing = {key: text for key, text in parsed[1].items() if common.get(key) != text}

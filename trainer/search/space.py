@@ -201,7 +201,8 @@ def _protocols(config: SearchConfig) -> list[str]:
     """
     names = list(dict.fromkeys(config.protocols))
     typed = f"search.protocols=[{','.join(config.protocols)}]"
-    if any(map(_names_store, names)):
+    stores = [name for name in names if _names_store(name)]
+    if stores:
         return _store(names, typed, config)
     if unread := [name for name in names if name.startswith(f"{EXTERNAL}:")]:
         raise ValueError(
